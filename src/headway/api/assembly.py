@@ -1,0 +1,383 @@
+"""Training from end to end: codecs, stores, model, plan, loop.
+
+Each part of a run is found again if it is there already and made if it is not, so that starting and
+resuming are one way, and a kill at any moment loses at most the work since the last checkpoint.
+"""
+
+import json
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from .. import config as configs
+from ..data.batches import Batches
+from ..data.corpora import Corpus, as_corpora, default_cache
+from ..data.leaks import LeakCheck
+from ..data.prepare import Prepared, prepare
+from ..data.read import read
+from ..errors import ConfigError, RunError
+from ..models import FAMILIES
+from ..runs import RunDir
+from ..runs.module import set_weights
+from ..tasks import TASKS, Translate
+from ..tasks.loss import Batch
+from ..tasks.validation import Validator
+from ..training.display import Display, Silent
+from ..training.fit import Job, fit
+from ..training.optimiser import make_optimizer
+from ..training.plan import Measure, fill_length, fill_sizes
+from ..training.processes import Processes, processes
+from ..training.seeds import seed_start
+from ..training.settings import TrainConfig
+from ..training.state import MovingAverage, Progress, unpack
+from ..training.update import Updater
+from .config import RunConfig, rooted, stored_config
+from .device import pick_device
+
+
+def train(config: RunConfig, out: str | Path, display: Display | None = None) -> None:
+    """Trains a model into the run directory `out`, which must not exist or be empty.
+
+    Raises:
+        HeadwayError: in words; what was reached until then is in `out`.
+    """
+    config = rooted(config, Path.cwd())
+    with processes() as group:
+        run = _together(group, lambda: _create(Path(out), config), lambda: RunDir.open(out))
+        _run(run, config, group, display, inexact=False)
+
+
+def resume(out: str | Path, display: Display | None = None, inexact: bool = False) -> None:
+    """Goes on with a run that was stopped, exactly where it stood.
+
+    Args:
+        inexact: go on although torch, threads or data differ from those the run began with.
+    """
+    run = RunDir.open(out)
+    config = stored_config(run)
+    with processes() as group:
+        _check_facts(run, facts(config), inexact)
+        _run(run, config, group, display, inexact)
+
+
+def facts(config: RunConfig) -> dict[str, Any]:
+    """What bit-exact resuming depends on."""
+    return {
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "device": str(pick_device(config.device)),
+        "machine": platform.machine(),
+        "processes": int(os.environ.get("WORLD_SIZE", "1")),
+    }
+
+
+def build(config: RunConfig, task: Translate) -> nn.Module:
+    """The module that resolved settings describe, with fresh weights."""
+    try:
+        return FAMILIES[config.model.family].build(config.model, task.vocabularies)  # type: ignore[return-value]
+    except ValueError as error:
+        raise ConfigError(f"model: {error}") from None
+
+
+def _create(out: Path, config: RunConfig) -> RunDir:
+    run = RunDir.create(out, facts(config))
+    with run.lock():
+        run.write_text("run.toml", configs.to_toml(config))
+    return run
+
+
+def _together(
+    group: Processes, first: Callable[[], RunDir], others: Callable[[], RunDir]
+) -> RunDir:
+    """What the first process makes and the others then open; all fail if the first fails."""
+    problem, run = None, None
+    if group.is_first:
+        try:
+            run = first()
+        except RunError as error:
+            problem = str(error)
+    problem = group.share(problem)
+    if problem is not None:
+        raise RunError(problem)
+    return run or others()
+
+
+def _check_facts(run: RunDir, now: dict[str, Any], inexact: bool) -> None:
+    different = [
+        f"{name} was {run.facts.get(name)} and is {value}"
+        for name, value in now.items()
+        if run.facts.get(name) != value
+    ]
+    if different and not inexact:
+        raise RunError(
+            f"{run.path} cannot go on exactly: {'; '.join(different)}; "
+            "restore that, or add --inexact"
+        )
+
+
+def _run(
+    run: RunDir, config: RunConfig, group: Processes, display: Display | None, inexact: bool
+) -> None:
+    shown = display if display is not None and group.is_first else Silent()
+    with run.lock() if group.is_first else nullcontext():
+        assembly = _Assembly(run, config, group, shown)
+        task = assembly.codecs()
+        training, validation = assembly.stores(task, inexact)
+        job = assembly.job(task, training, validation)
+        assembly.restore(job)
+        fit(job)
+    group.wait()
+
+
+class _Assembly:
+    """Puts a run together from its run file, step by step."""
+
+    def __init__(self, run: RunDir, config: RunConfig, group: Processes, display: Display) -> None:
+        self.run, self.config, self.group, self.display = run, config, group, display
+        self.device = pick_device(config.device)
+        self.root = Path(config.data.root or ".")
+        if config.train.accumulate % group.world:
+            raise ConfigError(
+                f"train.accumulate={config.train.accumulate} micro-batches cannot be shared by "
+                f"{group.world} processes; try train.accumulate={group.world} with "
+                f"train.batch_tokens divided by {group.world}"
+            )
+
+    def codecs(self) -> Translate:
+        """Tokenizers: those of the run, of `init`, or new ones."""
+        kind = TASKS[self.config.task]
+        if self.group.is_first and not self.run.codecs.exists():
+            if self.config.init is not None:
+                task = kind.load(RunDir.open(self.config.init).codecs)
+            else:
+                self.display.note("learning the vocabulary")
+                task = kind.learn(self._rows, self.config.text)
+            with self.run.writing_codecs() as folder:
+                task.save(folder)
+        self.group.wait()
+        return kind.load(self.run.codecs)
+
+    def stores(self, task: Translate, inexact: bool) -> tuple[Prepared, Prepared | None]:
+        """Training and validation data, prepared once."""
+        held_out = {key: self._corpora(key) for key in ("valid", "test") if self._corpora(key)}
+        check = LeakCheck(held_out, task.columns, self.root) if held_out else None
+        training = self._prepare(task, "train", self.config.data.max_length, check)
+        validation = self._prepare(task, "valid", None, None) if "valid" in held_out else None
+        keys = {"train": training.key} | ({"valid": validation.key} if validation else {})
+        self._check_data(keys, inexact)
+        return training, validation
+
+    def job(self, task: Translate, training: Prepared, validation: Prepared | None) -> Job:
+        """The run, ready to go from its beginning, with nothing left open in its settings."""
+        n_examples = len(training.store)
+        try:
+            model = self.config.model.resolve(n_examples, task.vocabularies)
+        except ValueError as error:
+            raise ConfigError(f"model: {error}") from None
+        config = replace(self.config, model=model)
+        n_parameters = sum(p.numel() for p in build(config, task).parameters())
+        settings = fill_sizes(config.train, n_parameters)
+        stream = self._stream(task, training, settings)
+        validator = self._validator(task, validation, settings)
+
+        def job(settings: TrainConfig) -> Job:
+            return self._job(replace(config, train=settings), task, stream, validator)
+
+        settings = self._planned(settings, n_examples, stream, job)
+        config = replace(config, train=settings)
+        if self.group.is_first:
+            self.run.write_text("run.toml", configs.to_toml(config))
+        self._announce(config, n_examples, n_parameters, task)
+        return job(settings)
+
+    def restore(self, job: Job) -> None:
+        """Puts the latest checkpoint back and forgets what was logged after it."""
+        saved = self.run.latest_checkpoint(self.display.note)
+        if saved is not None:
+            unpack(saved.tensors, job.model, job.updater.optimizer, job.average)
+            job.progress = Progress.from_json(saved.state["progress"])
+            self.display.note(f"going on after step {saved.step} of {job.total}")
+        if self.group.is_first:
+            self.run.log.cut(job.progress.step if saved else -1)
+
+    def _rows(self) -> Iterator[Sequence[str]]:
+        columns = TASKS[self.config.task].columns
+        for corpus in self._corpora("train"):
+            for row in read(corpus, columns, self.root):
+                yield row.values
+
+    def _corpora(self, key: str) -> tuple[Corpus, ...]:
+        return as_corpora(getattr(self.config.data, key), f"data.{key}")
+
+    def _prepare(
+        self, task: Translate, key: str, max_length: int | None, check: LeakCheck | None
+    ) -> Prepared:
+        prepared = prepare(
+            self._corpora(key),
+            task.codecs,
+            default_cache() / "stores",
+            root=self.root,
+            max_length=max_length,
+            leak_check=check,
+        )
+        for line in prepared.report():
+            self.display.note(f"{key}: {line}")
+        return prepared
+
+    def _check_data(self, keys: dict[str, str], inexact: bool) -> None:
+        """Refuses data that changed since the run began; at the beginning writes down which."""
+        if (self.run.path / "data.json").exists():
+            before = json.loads(self.run.read_text("data.json"))
+            changed = [name for name, key in keys.items() if key != before.get(name)]
+            if changed and not inexact:
+                raise RunError(
+                    f"data.{' and data.'.join(changed)} changed since {self.run.path} began; "
+                    "restore the files, or add --inexact to go on with the new ones"
+                )
+        if self.group.is_first:
+            self.run.write_text("data.json", json.dumps(keys, indent=2) + "\n")
+
+    def _stream(self, task: Translate, training: Prepared, settings: TrainConfig) -> "_Stream":
+        assert settings.batch_tokens is not None
+        batches = Batches(
+            training.store,
+            ("target", "source"),
+            settings.batch_tokens,
+            self.config.seed,
+            sizes=training.sizes,
+            weights=[corpus.weight for corpus in self._corpora("train")],
+        )
+        return _Stream(task, training, batches, self.config.seed, self.device)
+
+    def _validator(
+        self, task: Translate, validation: Prepared | None, settings: TrainConfig
+    ) -> Validator | None:
+        if validation is None:
+            return None
+        metric = task.metrics[0] if settings.metric == "auto" else settings.metric
+        search = replace(self.config.search, beam=1, n_best=1)
+        return Validator(task, validation.store, metric, settings.evaluate_sample, search)
+
+    def _planned(
+        self,
+        settings: TrainConfig,
+        n_examples: int,
+        stream: "_Stream",
+        job: Callable[[TrainConfig], Job],
+    ) -> TrainConfig:
+        """The number of updates and what follows from it, decided once and written down."""
+        if self.group.is_first and not (self.run.path / "plan.json").exists():
+            if settings.minutes:
+                self.display.note(f"measuring what {settings.minutes:g} minutes allow")
+            measure = _Measured(lambda: job(replace(settings, steps=1, warmup=1)))
+            planned = fill_length(settings, n_examples, stream.n_batches, measure)
+            chosen = {name: getattr(planned, name) for name in PLANNED}
+            self.run.write_text("plan.json", json.dumps(chosen, indent=2) + "\n")
+        self.group.wait()
+        return replace(settings, **json.loads(self.run.read_text("plan.json")))
+
+    def _job(
+        self, config: RunConfig, task: Translate, stream: "_Stream", validator: Validator | None
+    ) -> Job:
+        settings = config.train
+        seed_start(config.seed)
+        model = build(config, task).to(self.device)
+        if config.init is not None:
+            tensors, _ = RunDir.open(config.init).load_weights()
+            set_weights(model, tensors, f"init = {config.init!r}")
+        objective = task.objective(model, settings.label_smoothing).train()
+        optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
+        autocast = None
+        if settings.precision == "bf16":
+            autocast = torch.autocast(self.device.type, torch.bfloat16)
+        return Job(
+            run=self.run,
+            config=settings,
+            batches=stream,
+            model=model,
+            updater=Updater(
+                objective, optimizer, config.seed, settings.clip, self.group, autocast
+            ),
+            average=MovingAverage(model, settings.ema) if settings.ema else None,
+            validator=validator,
+            processes=self.group,
+            display=self.display,
+            progress=Progress(),
+        )
+
+    def _announce(
+        self, config: RunConfig, n_examples: int, n_parameters: int, task: Translate
+    ) -> None:
+        """Says what was chosen."""
+        vocabularies, t = task.vocabularies, config.train
+        size = str(vocabularies.source)
+        if not vocabularies.shared:
+            size += f" and {vocabularies.target}"
+        name = f"{config.model.family} {getattr(config.model, 'preset', '')}".strip()
+        self.display.note(
+            f"{name}, {n_parameters:,} parameters, vocabulary {size}, {n_examples:,} examples"
+        )
+        self.display.note(
+            f"{t.steps} updates of {t.accumulate} x {t.batch_tokens} tokens, {t.optimizer} with "
+            f"lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, validation every "
+            f"{t.evaluate_every}, on {self.device}"
+        )
+
+
+PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
+
+
+class _Stream:
+    """Micro-batches of the training store, for ever, from any place."""
+
+    def __init__(
+        self, task: Translate, training: Prepared, batches: Batches, seed: int, device: torch.device
+    ) -> None:
+        self.task, self.training, self.batches = task, training, batches
+        self.seed, self.device = seed, device
+
+    def after(self, epoch: int, batch: int) -> Iterator[tuple[int, int, Callable[[], Batch]]]:
+        while True:
+            for indices in self.batches.from_cursor(epoch, batch):
+                batch += 1
+                yield epoch, batch, lambda e=epoch, i=indices: self._make(e, i)
+            epoch, batch = epoch + 1, 0
+
+    def n_batches(self) -> int:
+        """Micro-batches of the first epoch."""
+        return sum(1 for _ in self.batches.epoch(0))
+
+    def _make(self, epoch: int, indices: Any) -> Batch:
+        tensors = self.task.batch(self.training.store, indices, (self.seed, epoch))
+        return {name: value.to(self.device) for name, value in tensors.items()}
+
+
+class _Measured(Measure):
+    """Times updates and validations on a job that is made for it and thrown away afterwards."""
+
+    def __init__(self, make: Callable[[], Job]) -> None:
+        self.make = make
+        self.job: Job | None = None
+
+    def start(self) -> None:
+        # Not distributed: the other processes wait for the plan meanwhile.
+        self.job = self.make()
+        self.job.updater.processes = Processes()
+        self.stream = self.job.batches.after(0, 0)
+
+    def update(self, number: int) -> None:
+        assert self.job is not None
+        batches = [(i, next(self.stream)[2]()) for i in range(self.job.config.accumulate)]
+        self.job.updater(batches, number, 1e-4)
+
+    def validate(self) -> None:
+        assert self.job is not None
+        if self.job.validator is not None:
+            self.job.validator(self.job.updater.objective, limited=True)

@@ -1,0 +1,89 @@
+"""`RunConfig`: the run file as a typed value, put together from the settings of the rooms."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from .. import config as configs
+from ..config import Choice
+from ..data.codecs import TextConfig
+from ..data.corpora import DataConfig, data_root
+from ..errors import ConfigError, RunError
+from ..models import FAMILIES
+from ..models.transformer import TransformerConfig
+from ..runs import RunDir
+from ..search import SearchConfig
+from ..tasks import TASKS
+from ..training.settings import TrainConfig
+
+
+def _families() -> dict[str, type]:
+    return {name: family.config for name, family in FAMILIES.items()}
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A run file: everything that decides about a run."""
+
+    data: DataConfig
+    """What to learn from."""
+    task: str = "translate"
+    """What the model is trained for; `translate` is any text to any text."""
+    seed: int = 1
+    """All randomness comes from it."""
+    init: str | None = None
+    """A run directory whose weights and vocabulary to start from (domain adaptation)."""
+    device: str = "auto"
+    """`auto` takes CUDA, then Apple's GPU, then the CPU; or a device by its PyTorch name."""
+    text: TextConfig = field(default_factory=TextConfig)
+    """How text becomes tokens."""
+    model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = field(
+        default_factory=TransformerConfig
+    )
+    """The model."""
+    train: TrainConfig = field(default_factory=TrainConfig)
+    """How it learns."""
+    search: SearchConfig = field(default_factory=SearchConfig)
+    """How outputs are searched for, unless a command says otherwise."""
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}")
+        task, family = TASKS[self.task], FAMILIES[self.model.family]
+        if not task.needs <= family.abilities:
+            able = [name for name, f in FAMILIES.items() if task.needs <= f.abilities]
+            raise ValueError(
+                f"task = {self.task!r} needs a model that can {', '.join(sorted(task.needs))}, "
+                f"which model.family = {family.name!r} cannot; take one of {', '.join(able)}"
+            )
+        metrics = ("auto", "loss", *task.metrics)
+        if self.train.metric not in metrics:
+            raise ValueError(
+                f"train.metric = {self.train.metric!r}: expected one of {', '.join(metrics)}"
+            )
+        if self.train.patience and self.data.valid is None:
+            raise ValueError("train.patience needs validation data; give data.valid")
+
+
+def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """The run file at `path`, with `data.root` made absolute so that the run can go on anywhere."""
+    loaded = configs.load(path, RunConfig, overrides)
+    init = None if loaded.init is None else str(Path(loaded.init).expanduser().resolve())
+    return rooted(replace(loaded, init=init), Path(path).resolve().parent)
+
+
+def rooted(config: RunConfig, folder: Path) -> RunConfig:
+    """The same with an absolute `data.root`, found from `folder`."""
+    root = data_root(config.data.root, folder).resolve()
+    return replace(config, data=replace(config.data, root=str(root)))
+
+
+def stored_config(run: RunDir) -> RunConfig:
+    """The run file that a run directory keeps."""
+    where = run.path / "run.toml"
+    try:
+        return configs.parse(tomllib.loads(run.read_text("run.toml")), RunConfig, str(where))
+    except (tomllib.TOMLDecodeError, ConfigError) as error:
+        raise RunError(f"the run cannot be used: {error}") from None

@@ -1,0 +1,297 @@
+"""From plain tables to settings: every problem found, each said in one line of words.
+
+Reading is pure: each step returns its value and its problems, so that a union can try its members
+and throw away what did not fit. Files and the command line are left to `files`.
+"""
+
+import dataclasses
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, field
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+
+from headway.config.schema import (
+    NONE_WORD,
+    SCALARS,
+    Choice,
+    Key,
+    alternatives,
+    choice_of,
+    has_key,
+    join,
+    keys,
+    known_keys,
+    section_of,
+    split,
+)
+from headway.config.words import accepts_none_word, expected, nearest, nearest_key, show
+from headway.errors import ConfigError
+
+T = TypeVar("T")
+Read = tuple[Any, list[str]]
+"""A value and the problems on the way to it; the value counts only when there are none."""
+
+COMMAND_LINE = "command line"
+_MANY_KEYS = 12
+
+
+def parse(
+    raw: Mapping[str, Any],
+    cls: type[T],
+    origin: str,
+    overridden: Mapping[str, str] | None = None,
+) -> T:
+    """Settings of class `cls` from plain tables.
+
+    Args:
+        origin: what messages call the source, usually the file name.
+        overridden: dotted keys that came from the command line, each with the text typed there.
+
+    Raises:
+        ConfigError: with one line for each problem.
+    """
+    reader = _Reader(cls, origin, overridden or {})
+    settings, problems = reader.table(cls, raw, "")
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return settings
+
+
+@dataclass(frozen=True)
+class _Reader:
+    root: type
+    origin: str
+    overridden: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, tp: Any, value: Any, key: str) -> Read:
+        """A value of any type that settings may have."""
+        members = alternatives(tp)
+        if len(members) > 1:
+            return self._union(tp, members, value, key)
+        base, metadata = split(tp)
+        origin = get_origin(base)
+        if choice := choice_of(tp):
+            return self._chosen(choice, value, key)
+        if dataclasses.is_dataclass(base):
+            return self.table(base, value, key)  # type: ignore[arg-type]
+        if base is Any:
+            return value, []
+        if origin is Literal:
+            return self._literal(tp, value, key)
+        if origin is None:
+            return self._scalar(tp, value, key)
+        entries, problems = self._entries(tp, value, key)
+        if not problems and metadata and not _accepts(Annotated[origin, *metadata], entries):
+            return None, [self._mismatch(tp, value, key)]
+        return entries, problems
+
+    def table(self, cls: type, value: Any, key: str) -> Read:
+        """An instance of a dataclass from a table."""
+        if not isinstance(value, Mapping):
+            return None, [self._mismatch(cls, value, key)]
+        arguments: dict[str, Any] = {}
+        problems = [
+            self._unknown(join(key, name), item, self._advice(cls, key, name))
+            for name, item in value.items()
+            if not has_key(cls, name)
+        ]
+        for setting in keys(cls):
+            name = join(key, setting.name)
+            if setting.name in value:
+                got, found = self.read(setting.type, value[setting.name], name)
+            elif setting.default is MISSING:
+                got, found = self._missing(setting, name)
+            else:
+                continue
+            arguments[setting.name] = got
+            problems += found
+        if problems:
+            return None, problems
+        try:
+            return cls(**arguments), []
+        except ValueError as error:
+            return None, [self._refusal(key, str(error))]
+
+    def _chosen(self, choice: Choice, value: Any, key: str) -> Read:
+        """An instance of the class that the section's own key picks from a table of classes."""
+        if not isinstance(value, Mapping):
+            return None, [self._mismatch(Annotated[Any, choice], value, key)]
+        classes = choice.table()
+        picked = value.get(choice.key, choice.default)
+        picked_key = join(key, choice.key)
+        known = Literal[tuple(classes)]  # type: ignore[valid-type]
+        if picked is None:
+            return None, [self._problem(picked_key, f"missing key {picked_key}: {_wanted(known)}")]
+        if not isinstance(picked, str) or picked not in classes:
+            return self._literal(known, picked, picked_key)
+        cls = classes[picked]
+        given: dict[str, Any] = {choice.key: picked} if has_key(cls, choice.key) else {}
+        strangers = []
+        for name, item in value.items():
+            owners = [show(owner) for owner, other in classes.items() if has_key(other, name)]
+            if name == choice.key:
+                continue
+            if has_key(cls, name) or not owners:
+                given[name] = item
+            else:
+                advice = f" for {picked_key} = {show(picked)}; it belongs to {', '.join(owners)}"
+                strangers.append(self._unknown(join(key, name), item, advice))
+        settings, problems = self.table(cls, given, key)
+        return settings, strangers + problems
+
+    def _union(self, tp: Any, members: tuple[Any, ...], value: Any, key: str) -> Read:
+        if NoneType in members and (
+            value is None or (value == NONE_WORD and accepts_none_word(tp))
+        ):
+            return None, []
+        fitting = []
+        for member in members:
+            if member is not NoneType:
+                got, problems = self.read(member, value, key)
+                if not problems:
+                    return got, []
+                if _same_shape(member, value):
+                    fitting.append(problems)
+        # What lies inside a table or a list is explained by the member that has that shape.
+        if fitting:
+            return None, min(fitting, key=len)
+        return None, [self._mismatch(tp, value, key)]
+
+    def _entries(self, tp: Any, value: Any, key: str) -> Read:
+        """A list, a tuple or a table of equal entries."""
+        base = split(tp)[0]
+        origin, arguments = get_origin(base), get_args(base)
+        if origin is dict and isinstance(value, Mapping):
+            table = {n: self.read(arguments[1], v, join(key, n)) for n, v in value.items()}
+            problems = [problem for _, found in table.values() for problem in found]
+            return {name: got for name, (got, _) in table.items()}, problems
+        fixed = origin is tuple and arguments[-1] is not Ellipsis
+        if (
+            origin is dict
+            or not isinstance(value, (list, tuple))
+            or (fixed and len(value) != len(arguments))
+        ):
+            return None, [self._mismatch(tp, value, key)]
+        types = arguments if fixed else arguments[:1] * len(value)
+        items = [
+            self.read(item_type, item, f"{key}[{at}]")
+            for at, (item_type, item) in enumerate(zip(types, value, strict=True))
+        ]
+        return origin(got for got, _ in items), [problem for _, found in items for problem in found]
+
+    def _literal(self, tp: Any, value: Any, key: str) -> Read:
+        allowed = get_args(split(tp)[0])
+        # 1 == True in Python, but not in a run file.
+        if any(type(value) is type(one) and value == one for one in allowed):
+            return value, []
+        near = nearest(str(value), [one for one in allowed if isinstance(one, str)])
+        advice = f"; did you mean {show(near)}?" if near and len(allowed) > 1 else ""
+        return None, [self._mismatch(tp, value, key, advice)]
+
+    def _scalar(self, tp: Any, value: Any, key: str) -> Read:
+        if split(tp)[0] is str and not isinstance(value, str) and key in self.overridden:
+            value = self.overridden[key]  # name=2021 on the command line: the shell ate the quotes
+        if not _accepts(tp, value):
+            return None, [self._mismatch(tp, value, key)]
+        return (float(value) if split(tp)[0] is float else value), []
+
+    def _missing(self, setting: Key, key: str) -> Read:
+        section = section_of(setting.type)
+        if section is not None and NoneType not in alternatives(setting.type):
+            return self.read(section, {}, key)  # names the keys that are wanted inside
+        return None, [self._problem(key, f"missing key {key}: {_wanted(setting.type)}")]
+
+    def _advice(self, cls: type, section: str, name: str) -> str:
+        """What to write instead of an unknown key, or what there is."""
+        here = [join(section, setting.name) for setting in keys(cls)]
+        near = nearest_key(join(section, name), [*here, *known_keys(self.root)])
+        if near:
+            return f"; did you mean {near}?"
+        return f"; known here: {', '.join(here)}" if len(here) <= _MANY_KEYS else ""
+
+    def _unknown(self, key: str, value: Any, advice: str) -> str:
+        typed = all(
+            any(_within(leaf, typed) for typed in self.overridden) for leaf in _leaves(value, key)
+        )
+        origin = COMMAND_LINE if typed else self.origin
+        return self._problem(key, f"unknown key {key}{advice}", origin)
+
+    def _mismatch(self, tp: Any, value: Any, key: str, advice: str = "") -> str:
+        advice = advice or _rewriting(tp, value)
+        text = f"{show(value)}: {_wanted(tp)}{advice}"
+        return self._problem(key, f"{key} = {text}" if key else text)
+
+    def _problem(self, key: str, text: str, origin: str | None = None) -> str:
+        typed = any(_within(key, typed) for typed in self.overridden)
+        return f"{origin or (COMMAND_LINE if typed else self.origin)}: {text}"
+
+    def _refusal(self, section: str, sentence: str) -> str:
+        """What a class said of its settings taken together, wherever they came from."""
+        both = any(_within(typed, section) and typed != section for typed in self.overridden)
+        text = f"{section}: {sentence}" if section else sentence
+        return self._problem(section, text, f"{self.origin} and {COMMAND_LINE}" if both else None)
+
+
+def _wanted(tp: Any) -> str:
+    return f"expected {expected(tp)}"
+
+
+def _accepts(tp: Any, value: Any) -> bool:
+    """Whether a scalar or a whole container satisfies its type and bounds, nothing coerced."""
+    if value != value:  # nan is inside every bound and equal to nothing
+        return False
+    try:
+        _adapter(tp).validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return True
+
+
+@cache
+def _adapter(tp: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(tp)
+
+
+def _rewriting(tp: Any, value: Any) -> str:
+    """Advice for a value that only needs other clothes: "0.1", "True", 1e5, 2021."""
+    scalars = [member for member in alternatives(tp) if split(member)[0] in SCALARS]
+    for other in _other_forms(value):
+        if any(_accepts(member, other) for member in scalars):
+            return f"; write {show(other)}"
+    return ""
+
+
+def _other_forms(value: Any) -> Iterator[Any]:
+    if isinstance(value, str):
+        with suppress(tomllib.TOMLDecodeError):
+            yield tomllib.loads(f"value = {value.lower()}")["value"]
+    elif isinstance(value, float) and value.is_integer():
+        yield int(value)
+    elif isinstance(value, SCALARS):
+        yield show(value)
+
+
+def _same_shape(tp: Any, value: Any) -> bool:
+    """Whether a value is the kind of container that a type asks for."""
+    base = split(tp)[0]
+    if isinstance(value, Mapping):
+        return dataclasses.is_dataclass(base) or get_origin(base) is dict or bool(choice_of(tp))
+    return isinstance(value, list) and get_origin(base) in (list, tuple)
+
+
+def _within(key: str, outer: str) -> bool:
+    return key == outer or outer == "" or key.startswith((f"{outer}.", f"{outer}["))
+
+
+def _leaves(value: Any, key: str) -> Iterator[str]:
+    """The dotted keys of everything in a table that is not a table itself."""
+    if isinstance(value, Mapping) and value:
+        for name, item in value.items():
+            yield from _leaves(item, join(key, name))
+    else:
+        yield key

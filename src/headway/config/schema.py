@@ -1,0 +1,206 @@
+"""What a settings class says about itself: its keys, their types, defaults and docstrings.
+
+Everything that reads, writes or documents settings looks at classes through this file. A type the
+machinery cannot read is a mistake of the programmer and raises TypeError, never ConfigError.
+"""
+
+import ast
+import dataclasses
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass
+from functools import cache
+from itertools import pairwise
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import annotated_types
+
+SCALARS = (bool, int, float, str)
+NONE_WORD = "none"
+"""How None is written where leaving the key out would mean something else; TOML has no null."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Marks a field whose class is picked by one key of its own section.
+
+    Written as `model: Annotated[Any, Choice(key="family", table=families, default="gru")]`. The
+    table is a callable so that naming it imports nothing. A class that stands under two names must
+    have a field called `key`, so that an instance knows which one it is.
+    """
+
+    key: str
+    table: Callable[[], Mapping[str, type]]
+    default: str | None = None
+
+    def name_of(self, instance: Any) -> str:
+        """The name under which the table holds the instance's class."""
+        if hasattr(instance, self.key):
+            return str(getattr(instance, self.key))
+        names = [name for name, cls in self.table().items() if cls is type(instance)]
+        if len(names) != 1:
+            raise TypeError(
+                f"{type(instance).__name__} stands under {len(names)} names of {self.key}; "
+                f"give it a field {self.key!r}"
+            )
+        return names[0]
+
+
+@dataclass(frozen=True)
+class Key:
+    """One setting of a section."""
+
+    name: str
+    type: Any
+    default: Any  # MISSING when the user must give it
+    doc: str
+
+
+@cache
+def keys(cls: type) -> tuple[Key, ...]:
+    """The settings of a dataclass in the order in which they are declared."""
+    hints = get_type_hints(cls, include_extras=True)
+    docs = _attribute_docs(cls)
+    found = []
+    for field in dataclasses.fields(cls):
+        if not field.init:
+            continue
+        default = field.default
+        if field.default_factory is not MISSING:
+            default = field.default_factory()
+        key = Key(field.name, hints[field.name], default, docs.get(field.name, ""))
+        _check(cls, key)
+        found.append(key)
+    return tuple(found)
+
+
+def split(tp: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A type without its `Annotated`, and the constraints that stood there, one by one."""
+    if get_origin(tp) is not Annotated:
+        return tp, ()
+    base, *metadata = get_args(tp)
+    flat: list[Any] = []
+    for item in metadata:
+        # Interval and Len are groups of the elementary constraints.
+        flat.extend(item if isinstance(item, annotated_types.GroupedMetadata) else [item])
+    return base, tuple(flat)
+
+
+def alternatives(tp: Any) -> tuple[Any, ...]:
+    """The members of a union in order, a bound around the union moved onto those it can bound."""
+    base, metadata = split(tp)
+    if get_origin(base) not in (Union, UnionType):
+        return (tp,)
+    return tuple(
+        Annotated[member, *metadata]
+        if metadata and member is not NoneType and get_origin(member) is not Literal
+        else member
+        for member in get_args(base)
+    )
+
+
+def choice_of(tp: Any) -> Choice | None:
+    """The Choice a type is marked with, if it is."""
+    return next((item for item in split(tp)[1] if isinstance(item, Choice)), None)
+
+
+def section_of(tp: Any) -> Any | None:
+    """The dataclass or Choice type inside `X` or `X | None`; None when the key is no section."""
+    members = [member for member in alternatives(tp) if member is not NoneType]
+    return members[0] if len(members) == 1 and _is_section(members[0]) else None
+
+
+def tables_in(tp: Any) -> Iterator[Any]:
+    """Every dataclass or Choice type inside a type, also within unions, lists and tables."""
+    for member in alternatives(tp):
+        base = split(member)[0]
+        if _is_section(member):
+            yield member
+        elif get_origin(base) is not Literal:
+            for part in get_args(base):
+                yield from tables_in(part)
+
+
+def classes_of(tp: Any) -> list[type]:
+    """The dataclasses that a dataclass or Choice type may turn out to be."""
+    choice = choice_of(tp)
+    return list(choice.table().values()) if choice else [split(tp)[0]]
+
+
+def has_key(cls: type, name: str) -> bool:
+    return any(key.name == name for key in keys(cls))
+
+
+def known_keys(cls: type, prefix: str = "") -> Iterator[str]:
+    """Every dotted key that a file for this class may hold, whatever the choices in it."""
+    for key in keys(cls):
+        dotted = join(prefix, key.name)
+        yield dotted
+        for section in (member for member in alternatives(key.type) if _is_section(member)):
+            if choice := choice_of(section):
+                yield join(dotted, choice.key)
+            for inner in classes_of(section):
+                yield from known_keys(inner, dotted)
+
+
+def join(prefix: str, name: str) -> str:
+    """A dotted key, quoted where TOML would need it."""
+    part = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
+    return f"{prefix}.{part}" if prefix else part
+
+
+def _is_section(tp: Any) -> bool:
+    return dataclasses.is_dataclass(split(tp)[0]) or choice_of(tp) is not None
+
+
+def _check(cls: type, key: Key) -> None:
+    """Refuses what could not be read back as it was written."""
+    where = f"{cls.__name__}.{key.name}"
+    _check_type(where, key.type, none_is_absence=key.default is None)
+    section = split(section_of(key.type))[0]
+    if not dataclasses.is_dataclass(section) or key.default is MISSING or key.default is None:
+        return
+    if key.default != section():  # type: ignore[operator]
+        raise TypeError(f"{where}: its default must be the class's own; set defaults there")
+
+
+def _check_type(where: str, tp: Any, none_is_absence: bool = False) -> None:
+    members = alternatives(tp)
+    bases = [split(member)[0] for member in members]
+    if str in bases and NoneType in bases and not none_is_absence:
+        raise TypeError(f"{where}: a text that may be None needs the default None")
+    for member, base in zip(members, bases, strict=True):
+        origin = get_origin(base)
+        if _is_section(member) or origin is Literal or base in (*SCALARS, Any, NoneType):
+            continue
+        arguments = [part for part in get_args(base) if part is not Ellipsis]
+        if origin not in (list, tuple, dict) or (origin is dict and arguments[0] is not str):
+            raise TypeError(f"{where}: run files cannot hold the type {base}")
+        for part in arguments:
+            _check_type(where, part)
+
+
+def _attribute_docs(cls: type) -> dict[str, str]:
+    """The string literal after each field, of the class and of those it inherits from."""
+    docs: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if not dataclasses.is_dataclass(base):
+            continue
+        try:
+            source = textwrap.dedent(inspect.getsource(base))
+        except (OSError, TypeError):  # made at run time: it has no source to read
+            continue
+        body = ast.parse(source).body[0].body  # type: ignore[attr-defined]
+        for field, text in pairwise(body):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+                and isinstance(text.value.value, str)
+            ):
+                docs[field.target.id] = inspect.cleandoc(text.value.value)
+    return docs

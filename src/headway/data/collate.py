@@ -1,0 +1,64 @@
+"""From stored examples to padded tensors, without a loop over examples or tokens."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from headway.data.store import Store
+from headway.text import BOS, PAD
+
+
+def pad(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Arrays of ids side by side, padded to the longest, and where the ids are valid.
+
+    Shape: n arrays of length at most L -> ids (n,L) int64, valid (n,L) bool.
+    """
+    lengths = np.array([len(array) for array in arrays], np.int64)
+    flat = np.concatenate(arrays) if len(arrays) else np.empty(0, np.int64)
+    return _pad_flat(flat, lengths)
+
+
+def _pad_flat(flat: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    valid = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    ids = np.full(valid.shape, PAD, np.int64)
+    ids[valid] = flat
+    return ids, valid
+
+
+def collate(store: Store, indices: np.ndarray) -> dict[str, torch.Tensor]:
+    """A batch of the columns `source` and `target` of some examples."""
+    return _batch(
+        _pad_flat(*store["source"].take(indices)), _pad_flat(*store["target"].take(indices))
+    )
+
+
+def pair_batch(
+    sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]
+) -> dict[str, torch.Tensor]:
+    """A batch of encoded pairs that stand in no store."""
+    return _batch(pad(sources), pad(targets))
+
+
+def _batch(
+    source: tuple[np.ndarray, np.ndarray], target: tuple[np.ndarray, np.ndarray]
+) -> dict[str, torch.Tensor]:
+    """The tensors of padded pairs.
+
+    The target as fed to the decoder begins with the begin mark and lacks its last token; the target
+    to predict is as stored, with its end mark.
+
+    Shape: src (B,S), src_valid (B,S) bool, tgt_in, tgt_out (B,T), tgt_valid (B,T) bool.
+    """
+    (src, src_valid), (tgt_out, tgt_valid) = source, target
+    tgt_in = np.full_like(tgt_out, BOS)
+    tgt_in[:, 1:] = tgt_out[:, :-1]
+    tgt_in[~tgt_valid] = PAD
+    arrays = {
+        "src": src,
+        "src_valid": src_valid,
+        "tgt_in": tgt_in,
+        "tgt_out": tgt_out,
+        "tgt_valid": tgt_valid,
+    }
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}

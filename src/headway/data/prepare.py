@@ -1,0 +1,290 @@
+"""From corpora to a store: read, encode, drop what cannot be used and say what was dropped.
+
+A store is named after a hash of all that shaped it, so it is found again while files, settings and
+codecs are unchanged, and built anew otherwise.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from headway.data import store as stores
+from headway.data.codecs import Codec
+from headway.data.corpora import Corpus, files_of, format_of
+from headway.data.leaks import LeakCheck, Leaks
+from headway.data.read import Row, read
+from headway.data.store import Store, StoreWriter, building, writing_to
+from headway.errors import DataError
+
+CHUNK_ROWS = 4096
+CHUNK_CHARACTERS = 4 << 20
+PLACES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Examples left out for one reason, with the places of the first few."""
+
+    reason: str
+    count: int
+    places: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", ..." if self.count > len(self.places) else ""
+        return f"dropped {self.count}: {self.reason} ({', '.join(self.places)}{more})"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A store with what is known of its making."""
+
+    store: Store
+    key: str
+    sizes: tuple[int, ...]
+    """How many examples each corpus gave; they stand in the store in this order."""
+    dropped: tuple[Dropped, ...]
+    leaks: Leaks | None
+    """What the leak check found, if one was asked for."""
+    reused: bool
+
+    def report(self) -> list[str]:
+        """Lines for the log: how many examples there are, and what became of the others."""
+        lines = [f"{len(self.store)} examples {'found' if self.reused else 'prepared'}"]
+        lines += [str(dropped) for dropped in self.dropped]
+        return lines + ([str(self.leaks)] if self.leaks else [])
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What shapes a store, passed along the steps of preparing it."""
+
+    corpora: Sequence[Corpus]
+    codecs: Mapping[str, Codec]
+    root: Path
+    max_length: int | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.codecs)
+
+    def files(self) -> list[Path]:
+        found = (files_of(corpus, self.columns, self.root) for corpus in self.corpora)
+        return [path for _, path in chain.from_iterable(found)]
+
+    def key(self) -> str:
+        shaped_by = {
+            "format": stores.FORMAT,
+            "files": [_digest(path) for path in self.files()],
+            # The weight is no part of it: it is applied when batches are drawn.
+            "corpora": [
+                asdict(corpus) | {"format": format_of(corpus), "weight": None}
+                for corpus in self.corpora
+            ],
+            "codecs": {name: codec.fingerprint() for name, codec in self.codecs.items()},
+            "max_length": self.max_length,
+        }
+        text = json.dumps(shaped_by)  # in order: the order of columns matters
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def prepare(
+    corpora: Sequence[Corpus],
+    codecs: Mapping[str, Codec],
+    where: Path,
+    *,
+    root: Path,
+    max_length: int | None = None,
+    leak_check: LeakCheck | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Prepared:
+    """The store of these corpora, built if it is not there yet.
+
+    Args:
+        codecs: the codec of each column, by the task's names; their order is that of the columns.
+        where: the folder that holds stores, such as `default_cache() / "stores"`.
+        root: the folder that relative file names start from.
+        max_length: examples longer than this in any column are dropped; marks count.
+        leak_check: a fresh one; it rides on the pass that prepares.
+        progress: told after each chunk how many rows have been read.
+
+    Raises:
+        DataError: a file is missing or malformed, changed meanwhile, or holds nothing to use.
+    """
+    job = _Job(corpora, codecs, root, max_length)
+    before = _states(job.files())
+    key = job.key()
+    path = where / key
+    with building(path):
+        store = _open_whole(path)
+        reused = store is not None
+        if store is None:
+            _write(job, path, before, leak_check, progress)
+            store = Store(path)
+            found = _save_leaks(path, leak_check)
+        else:
+            found = _load_leaks(job, path, leak_check)
+    dropped = (Dropped(d["reason"], d["count"], tuple(d["places"])) for d in store.notes["dropped"])
+    return Prepared(store, key, tuple(store.notes["sizes"]), tuple(dropped), found, reused)
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def _states(files: Sequence[Path]) -> list[tuple[int, int, int]]:
+    found = (path.stat() for path in files)
+    return [(state.st_ino, state.st_size, state.st_mtime_ns) for state in found]
+
+
+def _open_whole(path: Path) -> Store | None:
+    """The store at `path`; None, and nothing there any more, if it is absent or damaged."""
+    if not path.exists():
+        return None
+    try:
+        return Store(path)
+    except DataError:
+        shutil.rmtree(path)
+        return None
+
+
+def _check_unchanged(files: Sequence[Path], before: list[tuple[int, int, int]]) -> None:
+    """Refuses inputs that changed after they were hashed: the name of the store would lie."""
+    for file, old, new in zip(files, before, _states(files), strict=True):
+        if old != new:
+            raise DataError(f"{file} changed while it was being read; start again once it is still")
+
+
+def _write(
+    job: _Job,
+    path: Path,
+    before: list[tuple[int, int, int]],
+    leak_check: LeakCheck | None,
+    progress: Callable[[int], None] | None,
+) -> None:
+    tally = _Tally(job)
+    sizes = []
+    kinds = [codec.column(name) for name, codec in job.codecs.items()]
+    with StoreWriter(path, kinds) as writer:
+        for corpus in job.corpora:
+            size = 0
+            for rows in _chunks(read(corpus, job.columns, job.root)):
+                if leak_check:
+                    leak_check.see(rows)
+                kept = tally.sift(rows, _encode(rows, job.codecs))
+                writer.append(kept)
+                size += len(kept[job.columns[0]])
+                if progress:
+                    progress(tally.rows)
+            sizes.append(size)
+        dropped = tally.dropped()
+        if not sum(sizes):
+            why = "; ".join(map(str, dropped)) or "the files are empty"
+            names = ", ".join(str(file) for file in job.files())
+            raise DataError(f"nothing to use in {names}: {why}")
+        _check_unchanged(job.files(), before)
+        writer.notes = {"sizes": sizes, "dropped": [asdict(entry) for entry in dropped]}
+
+
+def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Rows in lists bounded in number and in characters."""
+    chunk: list[Row] = []
+    characters = 0
+    for row in rows:
+        chunk.append(row)
+        characters += sum(map(len, row.values))
+        if len(chunk) >= CHUNK_ROWS or characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _encode(rows: Sequence[Row], codecs: Mapping[str, Codec]) -> dict[str, list[np.ndarray]]:
+    texts = zip(*(row.values for row in rows), strict=True)
+    return {
+        name: codec.encode_batch(column)
+        for (name, codec), column in zip(codecs.items(), texts, strict=True)
+    }
+
+
+class _Tally:
+    """Sorts out what cannot be used and keeps count, by reason."""
+
+    def __init__(self, job: _Job) -> None:
+        self.rows = 0
+        self._max_length = job.max_length
+        self._marks = [codec.marks for codec in job.codecs.values()]
+        self._names = job.columns
+        self._counts: dict[str, int] = {}
+        self._places: dict[str, list[str]] = {}
+
+    def sift(
+        self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]
+    ) -> dict[str, list[np.ndarray]]:
+        kept = []
+        for i, (row, *arrays) in enumerate(zip(rows, *encoded.values(), strict=True)):
+            reason = self._reason(row, arrays)
+            if reason is None:
+                kept.append(i)
+            else:
+                self._note(reason, row.where)
+        self.rows += len(rows)
+        return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
+
+    def _reason(self, row: Row, arrays: Sequence[np.ndarray]) -> str | None:
+        parts = zip(self._names, row.values, arrays, self._marks, strict=True)
+        for name, text, array, marks in parts:
+            if len(array) <= marks or not text.strip():
+                return f"empty {name}"
+            if self._max_length is not None and len(array) > self._max_length:
+                return f"{name} longer than max_length = {self._max_length}"
+        return None
+
+    def _note(self, reason: str, where: str) -> None:
+        self._counts[reason] = self._counts.get(reason, 0) + 1
+        places = self._places.setdefault(reason, [])
+        if len(places) < PLACES_SHOWN:
+            places.append(where)
+
+    def dropped(self) -> tuple[Dropped, ...]:
+        return tuple(
+            Dropped(reason, count, tuple(self._places[reason]))
+            for reason, count in self._counts.items()
+        )
+
+
+def _leaks_file(path: Path, check: LeakCheck) -> Path:
+    """Beside the store, because it depends on the held-out data too."""
+    return path.with_name(f"{path.name}.leaks-{check.fingerprint}.json")
+
+
+def _save_leaks(path: Path, check: LeakCheck | None) -> Leaks | None:
+    if check is None:
+        return None
+    found = check.result()
+    file = _leaks_file(path, check)
+    draft = file.with_name(file.name + ".new")
+    with writing_to(file):
+        draft.write_text(json.dumps(asdict(found)), "utf-8")
+        os.replace(draft, file)
+    return found
+
+
+def _load_leaks(job: _Job, path: Path, check: LeakCheck | None) -> Leaks | None:
+    """What an earlier pass found, or else the result of a pass made now, without encoding."""
+    if check is None:
+        return None
+    try:
+        return Leaks(**json.loads(_leaks_file(path, check).read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        for corpus in job.corpora:
+            check.see(read(corpus, job.columns, job.root))
+        return _save_leaks(path, check)

@@ -1,0 +1,338 @@
+"""The prepared store: examples as flat files of numbers, mapped into memory and never loaded whole.
+
+A store is a folder: `meta.json`, and per column `NAME.data` (all values, one example after the
+other) and `NAME.offsets` (where each example starts, one more than there are examples), all little
+endian. It appears whole or not at all. What the numbers mean is left to the codecs.
+"""
+
+import fcntl
+import json
+import mmap
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+
+from headway.errors import DataError
+
+FORMAT = 1
+OFFSETS = np.dtype("<u8")
+
+# Mapped pages count as resident memory once they are touched, so each file gives its pages back
+# after about this much. Linux maps up to 64 KiB around every page that is asked for.
+RELEASE_BYTES = 32 << 20
+FAULT_BYTES = 64 << 10
+
+
+@dataclass(frozen=True)
+class Column:
+    """The kind of numbers in a column; `shape` is that of one step, () for a plain sequence."""
+
+    name: str
+    dtype: Literal["uint8", "uint16", "int32", "float32"]
+    shape: tuple[int, ...] = ()
+
+    @property
+    def on_disk(self) -> np.dtype:
+        return np.dtype(self.dtype).newbyteorder("<")
+
+
+def integers(name: str, size: int) -> Column:
+    """A column for ids from 0 to `size - 1`, as narrow as they allow."""
+    return Column(name, "uint16" if size <= 1 << 16 else "int32")
+
+
+class _Mapped:
+    """A flat file as an array that gives back the pages it has touched."""
+
+    def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+        self._map: mmap.mmap | None = None
+        self._touched = 0
+        if path.stat().st_size == 0:  # an empty file cannot be mapped
+            self._array: np.ndarray = np.empty((0, *shape), dtype)
+            return
+        with open(path, "rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._array = np.frombuffer(self._map, dtype).reshape(-1, *shape)
+
+    def span(self, start: int, stop: int) -> np.ndarray:
+        values = self._array[start:stop]
+        self._touch(values.nbytes + FAULT_BYTES)
+        return values
+
+    def gather(self, positions: np.ndarray, pieces: int) -> np.ndarray:
+        """The values at `positions`, which lie in about `pieces` separate places."""
+        values: np.ndarray = self._array[positions]
+        self._touch(values.nbytes + pieces * FAULT_BYTES)
+        return values
+
+    def _touch(self, size: int) -> None:
+        self._touched += size
+        if self._touched > RELEASE_BYTES and self._map is not None:
+            # The pages stay in the file cache of the system: touching them again is cheap.
+            self._map.madvise(mmap.MADV_DONTNEED)
+            self._touched = 0
+
+
+class StoredColumn:
+    """One column of an open store: `column[i]` is the array of example i."""
+
+    def __init__(self, folder: Path, column: Column) -> None:
+        data, offsets = _files(folder, column.name)
+        self.column = column
+        self._values = _Mapped(data, column.on_disk, column.shape)
+        self._offsets = _Mapped(offsets, OFFSETS, ())
+        self._size = offsets.stat().st_size // OFFSETS.itemsize - 1
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        if not 0 <= index < len(self):
+            raise IndexError(f"example {index} of {len(self)}")
+        start, stop = self._offsets.span(index, index + 2)
+        return self._values.span(int(start), int(stop))
+
+    def lengths(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """How long the examples from `start` to `stop` are; the data are not read."""
+        stop = len(self) if stop is None else stop
+        return np.diff(self._offsets.span(start, stop + 1).astype(np.int64))
+
+    def take(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The examples at `indices`, one behind the other, and the length of each."""
+        indices = np.asarray(indices, np.int64)
+        starts = self._offsets.gather(indices, len(indices)).astype(np.int64)
+        lengths = self._offsets.gather(indices + 1, 0).astype(np.int64) - starts
+        ends = np.cumsum(lengths)
+        total = int(ends[-1]) if len(ends) else 0
+        positions = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+        return self._values.gather(positions, len(indices)), lengths
+
+
+class Store:
+    """An open store, read only: `store["source"][i]`, `len(store)`.
+
+    Raises:
+        DataError: the folder is no store, is damaged, or has another format number.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        meta = _read_meta(path)
+        self.notes: dict[str, Any] = meta["notes"]
+        self._size: int = meta["examples"]
+        self._columns: dict[str, StoredColumn] = {}
+        for entry in meta["columns"]:
+            column = Column(entry["name"], entry["dtype"], tuple(entry["shape"]))
+            _check_sizes(path, column, self._size, entry["steps"])
+            self._columns[column.name] = StoredColumn(path, column)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, column: str) -> StoredColumn:
+        return self._columns[column]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self._columns)
+
+    def lengths(self, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """The lengths of the examples from `start` to `stop` in one column."""
+        return self._columns[column].lengths(start, stop)
+
+
+def _files(folder: Path, name: str) -> tuple[Path, Path]:
+    return folder / f"{name}.data", folder / f"{name}.offsets"
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    try:
+        meta: dict[str, Any] = json.loads((path / "meta.json").read_text("utf-8"))
+        found = meta["format"]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise DataError(f"{path} is no prepared store; remove it and prepare again") from None
+    if found != FORMAT:
+        raise DataError(
+            f"{path} has store format {found}, this headway reads {FORMAT}; prepare again"
+        )
+    return meta
+
+
+def _check_sizes(folder: Path, column: Column, examples: int, steps: int) -> None:
+    width = column.on_disk.itemsize * int(np.prod(column.shape, dtype=np.int64))
+    expected = (steps * width, (examples + 1) * OFFSETS.itemsize)
+    for path, size in zip(_files(folder, column.name), expected, strict=True):
+        found = path.stat().st_size if path.exists() else 0
+        if found != size or not path.exists():
+            raise DataError(
+                f"{path} has {found} bytes, expected {size}: the store is damaged; "
+                f"remove {folder} and prepare again"
+            )
+
+
+class StoreWriter:
+    """Writes a store piece by piece; the store appears under `path` when the block ends well.
+
+    Everything goes to `path.tmp` first, is flushed to the disk and then renamed. Two writers of
+    one path must not run at once: hold `building(path)` around this.
+
+    Args:
+        columns: at least one.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        self.path = path
+        self.notes: dict[str, Any] = {}
+        self._columns = {column.name: column for column in columns}
+        self._folder = _temporary(path)
+        self._examples = 0
+        self._steps = dict.fromkeys(self._columns, 0)
+        self._open: dict[str, tuple[BinaryIO, BinaryIO]] = {}
+
+    def __enter__(self) -> "StoreWriter":
+        with writing_to(self.path):
+            self._folder.mkdir(parents=True)
+            for name in self._columns:
+                data, offsets = _files(self._folder, name)
+                self._open[name] = (open(data, "wb"), open(offsets, "wb"))
+                self._open[name][1].write(np.zeros(1, OFFSETS).tobytes())
+        return self
+
+    def append(self, examples: Mapping[str, Sequence[np.ndarray]]) -> None:
+        """Adds examples, given column by column: one array per example in each."""
+        counts = {len(arrays) for arrays in examples.values()}
+        if examples.keys() != self._columns.keys() or len(counts) != 1:
+            raise ValueError(f"expected as many arrays in each of {list(self._columns)}")
+        if counts == {0}:
+            return
+        with writing_to(self.path):
+            for name, arrays in examples.items():
+                self._append_column(self._columns[name], arrays)
+        self._examples += counts.pop()
+
+    def _append_column(self, column: Column, arrays: Sequence[np.ndarray]) -> None:
+        values = np.concatenate([np.asarray(array) for array in arrays])
+        if values.shape[1:] != column.shape:
+            raise ValueError(f"{column.name}: steps of {values.shape[1:]}, not {column.shape}")
+        data, offsets = self._open[column.name]
+        data.write(_narrowed(values, column).tobytes())
+        ends = np.cumsum([len(array) for array in arrays]) + self._steps[column.name]
+        offsets.write(ends.astype(OFFSETS).tobytes())
+        self._steps[column.name] = int(ends[-1])
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                with writing_to(self.path):
+                    self._commit()
+        finally:
+            for file in (file for pair in self._open.values() for file in pair):
+                _close(file)
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _commit(self) -> None:
+        for file in (file for pair in self._open.values() for file in pair):
+            _sync(file)
+        entries = [asdict(c) | {"steps": self._steps[c.name]} for c in self._columns.values()]
+        meta = {
+            "format": FORMAT,
+            "examples": self._examples,
+            "columns": entries,
+            "notes": self.notes,
+        }
+        with open(self._folder / "meta.json", "wb") as file:
+            file.write(json.dumps(meta, ensure_ascii=False, indent=1).encode())
+            _sync(file)
+        _sync_folder(self._folder)
+        os.rename(self._folder, self.path)
+        _sync_folder(self.path.parent)
+
+
+def _narrowed(values: np.ndarray, column: Column) -> np.ndarray:
+    if column.dtype != "float32" and len(values):
+        limits = np.iinfo(column.dtype)
+        low, high = int(values.min()), int(values.max())
+        if low < limits.min or high > limits.max:
+            raise ValueError(f"{column.name}: {low} to {high} does not fit {column.dtype}")
+    return values.astype(column.on_disk, copy=False)
+
+
+def _close(file: BinaryIO) -> None:
+    # A full disk fails again when the buffer is flushed; the first failure is the one reported.
+    with suppress(OSError):
+        file.close()
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Says in words that the disk is full or the folder closed."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"cannot write prepared data to {path.parent}: {error.strerror}; "
+            "free some space or set HEADWAY_CACHE to another folder"
+        ) from error
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(path.name + ".tmp")
+
+
+@contextmanager
+def building(path: Path) -> Iterator[None]:
+    """Makes this process the only one that builds the store at `path`; others wait.
+
+    The lock dies with its process, so what a killed build left behind, under this or another name
+    in the same folder, is known to be stale and removed first.
+    """
+    with writing_to(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path, wait=True):
+        for left in path.parent.glob("*.tmp"):
+            other = left.with_name(left.name.removesuffix(".tmp"))
+            if other == path:
+                shutil.rmtree(left)
+                continue
+            with _locked(other, wait=False) as held:
+                if held:
+                    shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+@contextmanager
+def _locked(path: Path, wait: bool) -> Iterator[bool]:
+    with writing_to(path):
+        file = open(path.with_name(path.name + ".lock"), "wb")  # noqa: SIM115 closed below
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True

@@ -1,0 +1,35 @@
+"""The errors a user may see.
+
+Every message is one line that says what is wrong, what was found, what was expected and what to do.
+The command line prints the message and leaves with `exit_code`; anything else is a bug.
+"""
+
+
+class HeadwayError(Exception):
+    """What the user can mend. Subclasses say where to look."""
+
+    exit_code = 1
+
+
+class ConfigError(HeadwayError):
+    """The run file or the command line asks for something that does not exist or does not fit."""
+
+    exit_code = 2
+
+
+class DataError(HeadwayError):
+    """An input file is missing, malformed or does not match its partner."""
+
+
+class RunError(HeadwayError):
+    """A run directory is missing, foreign, damaged, in use or cannot be written."""
+
+
+class MissingExtra(HeadwayError):
+    """An optional package is needed for this and is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs the package {package!r}, which is not installed; "
+            f"pip install 'headway[{extra}]'"
+        )

@@ -1,0 +1,52 @@
+"""95% intervals: the bootstrap for scores made of summed statistics, Wilson's for shares.
+
+What the statistics mean is left to the metrics.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEED = 12345  # sacrebleu's default, so that our resamples are the ones sacrebleu draws
+RESAMPLES = 1000
+_Z95 = 1.959963984540054
+
+
+def bootstrap(
+    statistics: NDArray[np.float64],
+    score: Callable[[NDArray[np.float64]], float],
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> tuple[float, float]:
+    """Ends of the central 95% of `score` over resampled test sets (Koehn 2004).
+
+    Draws one test set at a time, so that memory does not grow with the number of resamples.
+
+    Args:
+        statistics: one row per sentence; the score of a test set depends on its column sums only.
+    """
+    n = len(statistics)
+    generator = np.random.default_rng(seed)
+    scores = []
+    for _ in range(resamples):
+        times_drawn = np.bincount(generator.integers(n, size=n), minlength=n)
+        scores.append(score(times_drawn @ statistics))
+    scores.sort()
+    outside = resamples // 40  # 2.5% at each end
+    return scores[outside], scores[resamples - outside - 1]
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """Wilson's score interval for a share, in [0, 1] (Wilson 1927).
+
+    Unlike the bootstrap it stays honest near 0 and 1: 1000 right of 1000 gives 0.996, not 1.
+    """
+    share, z2 = right / n, _Z95 * _Z95
+    centre = share + z2 / (2 * n)
+    spread = _Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    # Where all or none is right one end is exactly 1 or 0; rounding must not move it.
+    low = 0.0 if right == 0 else (centre - spread) / (1 + z2 / n)
+    high = 1.0 if right == n else (centre + spread) / (1 + z2 / n)
+    return low, high

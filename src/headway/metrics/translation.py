@@ -1,0 +1,90 @@
+"""BLEU, chrF and TER as sacrebleu counts them, with its signatures.
+
+Sentence statistics are taken from sacrebleu once; the interval resamples them here, because
+sacrebleu keeps only the half width and holds every resample in memory.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Metric
+
+from headway.metrics.interval import RESAMPLES, SEED, bootstrap
+from headway.metrics.references import References, alternatives
+from headway.metrics.score import Score
+
+
+def bleu(
+    hypotheses: Sequence[str],
+    references: References,
+    tokenized: bool = False,
+    lowercase: bool = False,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Score:
+    """Corpus BLEU (Papineni et al. 2002).
+
+    Args:
+        tokenized: both sides are tokenised already: words are what stands between spaces.
+        resamples: size of the bootstrap; 0 gives the point score alone, for use during training.
+    """
+    metric = BLEU(lowercase=lowercase, tokenize="none" if tokenized else "13a", force=True)
+    return _score("BLEU", metric, hypotheses, references, resamples, seed)
+
+
+def chrf(
+    hypotheses: Sequence[str],
+    references: References,
+    lowercase: bool = False,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Score:
+    """chrF2, the F-score of character n-grams up to six (Popović 2015)."""
+    return _score("chrF", CHRF(lowercase=lowercase), hypotheses, references, resamples, seed)
+
+
+def ter(
+    hypotheses: Sequence[str],
+    references: References,
+    lowercase: bool = True,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Score:
+    """Translation edit rate (Snover et al. 2006); lower is better.
+
+    Ignores case unless told otherwise, as Tercom and sacrebleu do. Words are what stands between
+    spaces, so there is no `tokenized` to choose.
+    """
+    return _score("TER", TER(case_sensitive=not lowercase), hypotheses, references, resamples, seed)
+
+
+def _score(
+    name: str,
+    metric: Metric,
+    hypotheses: Sequence[str],
+    references: References,
+    resamples: int,
+    seed: int,
+) -> Score:
+    rows = alternatives(hypotheses, references)
+    most = max(len(row) for row in rows)
+    # sacrebleu wants one stream per reference number, None where a line has fewer.
+    streams = [[row[i] if i < len(row) else None for row in rows] for i in range(most)]
+    statistics = metric._extract_corpus_statistics(list(hypotheses), streams)  # type: ignore[arg-type]
+    value = float(metric._aggregate_and_compute(statistics).score)
+    low = high = None
+    if resamples > 0:
+        low, high = bootstrap(
+            np.asarray(statistics, dtype=np.float64),
+            lambda sums: float(metric._compute_score_from_stats(_plain(sums)).score),
+            resamples,
+            seed,
+        )
+        metric.n_bootstrap, metric.seed = resamples, seed
+    return Score(name, value, low, high, str(metric.get_signature()))
+
+
+def _plain(sums: np.ndarray) -> list[int] | list[float]:
+    """Column sums as sacrebleu keeps them: its BLEU prints lengths as integers."""
+    return [int(x) if x == int(x) else x for x in sums.tolist()]

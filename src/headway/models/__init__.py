@@ -1,0 +1,12 @@
+"""Model families, one per file, and the table that names them.
+
+To add a family from your own program, put a `Family` into `FAMILIES` before you load a run file.
+"""
+
+from .family import Family, Output, SequenceModel, Vocabularies
+from .gru import GRU
+from .transformer import TRANSFORMER
+
+FAMILIES: dict[str, Family] = {family.name: family for family in (TRANSFORMER, GRU)}
+
+__all__ = ["FAMILIES", "Family", "Output", "SequenceModel", "Vocabularies"]

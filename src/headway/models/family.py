@@ -1,0 +1,82 @@
+"""What a model family is: settings, a builder, and what its models can do."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.cross_entropy import linear_cross_entropy, linear_log_prob
+from ..nn.step import State
+
+Ability = Literal["step", "score", "attend"]
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """Sizes of the token sets a model reads and writes."""
+
+    source: int
+    target: int
+    shared: bool
+
+
+@dataclass(frozen=True)
+class Family:
+    """One line of the table in `models/__init__.py`.
+
+    Attributes:
+        config: a frozen dataclass with a field `family` and a method `resolve(n_examples,
+            vocabularies)` that fills in whatever was left open.
+        build: makes the module from resolved settings.
+        abilities: `step` (can be searched), `score` (teacher-forced log probabilities), `attend`
+            (has attention to look at).
+    """
+
+    name: str
+    config: type[Any]
+    build: Callable[[Any, Vocabularies], "SequenceModel"]
+    abilities: frozenset[Ability]
+
+
+class SequenceModel(Protocol):
+    """A sequence-to-sequence model, as tasks see it: hidden states and an output layer apart.
+
+    A batch holds `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`.
+    """
+
+    output: "Output"
+
+    def __call__(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Teacher-forced hidden states (B, T, D) for `output`."""
+        ...
+
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State: ...
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]: ...
+
+
+class Output(nn.Module):
+    """The final linear layer, `logits = hidden @ weight.T + bias`; the weight may be shared."""
+
+    def __init__(self, weight: nn.Parameter, bias: bool) -> None:
+        super().__init__()
+        self.weight = weight
+        self.bias = nn.Parameter(torch.zeros(weight.size(0))) if bias else None
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return nn.functional.linear(hidden, self.weight, self.bias)
+
+    def cross_entropy(self, hidden: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
+        """Sum over positions, without ever holding all logits. (n, D), (n,) -> scalar."""
+        return linear_cross_entropy(hidden, self.weight, self.bias, targets, smoothing)
+
+    def log_probs(self, hidden: Tensor, targets: Tensor) -> Tensor:
+        """Log probability of each target. (n, D), (n,) -> (n,)."""
+        return linear_log_prob(hidden, self.weight, self.bias, targets)
+
+
+def embedding_weight(size: int, d_model: int) -> nn.Parameter:
+    """Normal with standard deviation `1/sqrt(D)`: times sqrt(D) it has unit variance."""
+    return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)

@@ -1,0 +1,62 @@
+"""Attention itself, for every caller: `softmax(score) V`.
+
+Takes PyTorch's fused kernel unless someone is looking (`capture`), weights are dropped, or the value
+width differs from the key width, which the CPU kernel refuses.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from .capture import recorder
+from .dropout import keep_mask, scale
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
+    owner: nn.Module | None = None,
+) -> Tensor:
+    """Scaled dot-product attention (Vaswani et al. 2017, eq. 1).
+
+    Args:
+        bias: float, added to the scores (relative positions).
+        dropout: rate for the weights, already zero outside training.
+        owner: the module under whose name `capture` records the weights.
+
+    Shape: query (B,H,Q,E), key (B,H,K,E), value (B,H,K,E'), mask bool and bias float
+        broadcastable to (B,H,Q,K) -> (B,H,Q,E').
+    """
+    record = recorder()
+    if record is None and dropout == 0.0 and key.size(-1) == value.size(-1):
+        return scaled_dot_product_attention(query, key, value, attn_mask=_merge(mask, bias, query))
+    scores = query @ key.mT / math.sqrt(query.size(-1))  # (B, H, Q, K)
+    if bias is not None:
+        scores = scores + bias
+    weights = masked_softmax(scores, mask)
+    if record is not None and owner is not None:
+        record(owner, weights)
+    if dropout > 0.0:
+        weights = weights * keep_mask(weights.shape, dropout, weights.device) * scale(dropout)
+    return weights @ value
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax over the last dimension of what the mask allows; zeros where it allows nothing."""
+    if mask is None:
+        return scores.softmax(-1)
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    return weights.masked_fill(~mask, 0.0)  # a row of -inf alone is NaN, and all of it is masked
+
+
+def _merge(mask: Tensor | None, bias: Tensor | None, query: Tensor) -> Tensor | None:
+    """The one additive or boolean mask the fused kernel takes."""
+    if bias is None or mask is None:
+        return mask if bias is None else bias.to(query.dtype)
+    return bias.to(query.dtype).masked_fill(~mask, -torch.inf)

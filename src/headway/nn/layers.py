@@ -1,0 +1,146 @@
+"""The layers of the Transformer: residual connections, feed-forward, encoder and decoder layers.
+
+Pre-norm and post-norm are two small modules chosen in the constructor; `forward` has no branches.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gelu, relu, silu
+
+from .attention import CrossAttention, SelfAttention
+from .dropout import Dropout
+from .step import Growing
+
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "relu": relu,
+    "gelu": gelu,
+    "gelu_tanh": lambda x: gelu(x, approximate="tanh"),
+    "silu": silu,
+}
+
+
+class RMSNorm(nn.Module):
+    """`x / sqrt(mean(x^2) + eps) * gain` (Zhang and Sennrich 2019)."""
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.rms_norm(x, self.weight.shape, self.weight, self.eps)
+
+
+def make_norm(kind: str, d_model: int, eps: float) -> nn.Module:
+    """`layer` or `rms`."""
+    return {"layer": nn.LayerNorm, "rms": RMSNorm}[kind](d_model, eps=eps)
+
+
+class PreNorm(nn.Module):
+    """`x + dropout(f(norm(x)))`."""
+
+    def __init__(self, norm: nn.Module, dropout: float) -> None:
+        super().__init__()
+        self.norm = norm
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return x + self.dropout(sublayer(self.norm(x)))
+
+
+class PostNorm(nn.Module):
+    """`norm(x + dropout(f(x)))`, the original."""
+
+    def __init__(self, norm: nn.Module, dropout: float) -> None:
+        super().__init__()
+        self.norm = norm
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+RESIDUALS: Mapping[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
+
+
+class FeedForward(nn.Module):
+    """Position-wise `W2 act(W1 x)`; gated: `W2 (act(Wg x) * W1 x)` (Shazeer 2020)."""
+
+    def __init__(
+        self, d_model: int, d_ff: int, activation: str, gated: bool, bias: bool, dropout: float
+    ) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        self.inner = nn.Linear(d_model, d_ff, bias)
+        self.gate = nn.Linear(d_model, d_ff, bias) if gated else None
+        self.outer = nn.Linear(d_ff, d_model, bias)
+        self.dropout = Dropout(dropout)
+        for linear in self.children():
+            if isinstance(linear, nn.Linear):
+                nn.init.xavier_uniform_(linear.weight)
+                if bias:
+                    nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = self.inner(x)
+        if self.gate is None:
+            inner = self.activation(inner)
+        else:
+            inner = self.activation(self.gate(x)) * inner
+        return self.outer(self.dropout(inner))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(
+        self, attention: SelfAttention, feed: FeedForward, residual: Callable[[], nn.Module]
+    ) -> None:
+        super().__init__()
+        self.attention, self.feed = attention, feed
+        self.attention_residual, self.feed_residual = residual(), residual()
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        x = self.attention_residual(x, lambda y: self.attention(y, mask))
+        return self.feed_residual(x, self.feed)
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the memory, then feed-forward."""
+
+    def __init__(
+        self,
+        attention: SelfAttention,
+        cross: CrossAttention,
+        feed: FeedForward,
+        residual: Callable[[], nn.Module],
+    ) -> None:
+        super().__init__()
+        self.attention, self.cross, self.feed = attention, cross, feed
+        self.attention_residual = residual()
+        self.cross_residual = residual()
+        self.feed_residual = residual()
+
+    def forward(
+        self, x: Tensor, memory: Tensor, causal: Tensor, memory_mask: Tensor | None
+    ) -> Tensor:
+        """x (B, T, D), memory (B, S, D) -> (B, T, D)."""
+        key, value = self.cross.project(memory)
+        x = self.attention_residual(x, lambda y: self.attention(y, causal))
+        x = self.cross_residual(x, lambda y: self.cross(y, key, value, memory_mask))
+        return self.feed_residual(x, self.feed)
+
+    def step(
+        self,
+        x: Tensor,
+        cache: tuple[Growing, Growing],
+        memory: tuple[Tensor, Tensor],
+        causal: Tensor | None,
+        memory_mask: Tensor | None,
+    ) -> Tensor:
+        """The newest positions x (B, N, t, D) with cached past and projected memory."""
+        x = self.attention_residual(x, lambda y: self.attention.step(y, *cache, causal))
+        x = self.cross_residual(x, lambda y: self.cross.step(y, *memory, memory_mask))
+        return self.feed_residual(x, self.feed)

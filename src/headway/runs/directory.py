@@ -1,0 +1,272 @@
+"""`RunDir`: the one door to a run directory.
+
+Creates, opens, locks and names what is inside; how each thing is kept is written in the files
+beside this one. A directory is a run once `run.toml` stands in it; before that, whatever a killed
+start left behind is taken over by the next one.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headway.errors import RunError
+from headway.runs import checkpoint, weights
+from headway.runs.atomic import NEW, make_directory, replacing_directory, sweep, write_bytes
+from headway.runs.checkpoint import Checkpoint
+from headway.runs.failure import explained
+from headway.runs.lock import locked
+from headway.runs.log import RunLog
+from headway.runs.tensors import n_bytes
+
+FORMAT = 1
+HEADER, RUN_FILE, LOCK, LOG, WEIGHTS = (
+    "headway.json",
+    "run.toml",
+    "lock",
+    "log.jsonl",
+    "model.safetensors",
+)
+BEFORE_RUN_FILE = {LOCK, HEADER, NEW + HEADER, NEW + RUN_FILE}
+
+
+class RunDir:
+    """A run directory. Made by `create` or `open`; whoever writes holds `lock()` meanwhile.
+
+    Attributes:
+        version: of the headway that wrote the header.
+        facts: what the run recorded about the machine and the libraries it runs on.
+    """
+
+    def __init__(self, path: Path, version: str, facts: dict[str, Any]) -> None:
+        self.path = path
+        self.version = version
+        self.facts = facts
+        self.log = RunLog(path / LOG)
+
+    @classmethod
+    def create(cls, path: str | Path, facts: Mapping[str, Any]) -> "RunDir":
+        """Make the directory and its header. The run begins to exist with `write_text("run.toml")`.
+
+        Raises:
+            RunError: the directory holds something, or cannot be written.
+        """
+        run = cls(Path(path), _own_version(), dict(facts))
+        _require_vacant(run.path)
+        with explained(run.path, "", None):
+            make_directory(run.path)
+        with run.lock():
+            _require_vacant(run.path)  # again: somebody may have been faster
+            run.record_facts(facts)
+        return run
+
+    @classmethod
+    def open(cls, path: str | Path) -> "RunDir":
+        """A run made earlier, by this or an older headway.
+
+        Raises:
+            RunError: there is no run, only the beginning of one, or one that cannot be understood.
+        """
+        path = Path(path)
+        try:
+            _require_begun(path)
+            content = (path / HEADER).read_bytes()
+        except OSError as error:
+            raise RunError(
+                f"{path} cannot be read ({error.strerror}); check its permissions"
+            ) from error
+        return cls(path, *_parse_header(path / HEADER, content))
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Be the only writer, and tidy up after one that was killed.
+
+        Raises:
+            RunError: another writer is at work.
+        """
+        with ExitStack() as stack:
+            with explained(self.path, LOCK, None):
+                stack.enter_context(locked(self.path / LOCK))
+                sweep(self.path)
+                sweep(self.checkpoint_folder)
+            yield
+
+    def record_facts(self, facts: Mapping[str, Any]) -> None:
+        """Write the header anew, with this headway's version and these facts."""
+        self.version, self.facts = _own_version(), dict(facts)
+        header = {"format": FORMAT, "headway": self.version, "facts": self.facts}
+        self.write_text(HEADER, json.dumps(header, indent=2) + "\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        content = text.encode("utf-8")
+        with explained(self.path, name, len(content)):
+            write_bytes(self.path / name, content)
+
+    def read_text(self, name: str) -> str:
+        path = self.path / name
+        try:
+            return path.read_bytes().decode("utf-8")
+        except FileNotFoundError as error:
+            raise RunError(
+                f"{self.path} has no {name}; "
+                "restore it from a copy, or train again with another --out"
+            ) from error
+        except OSError as error:
+            raise RunError(
+                f"{path} cannot be read ({error.strerror}); check its permissions"
+            ) from error
+        except UnicodeDecodeError as error:
+            raise RunError(
+                f"{path} is damaged (byte {error.start} is not UTF-8); restore it from a copy"
+            ) from error
+
+    @property
+    def codecs(self) -> Path:
+        """The folder with what the codecs saved. It exists only when all of it is there."""
+        return self.path / "codecs"
+
+    @contextmanager
+    def writing_codecs(self) -> Iterator[Path]:
+        """An empty folder to save codecs into, which becomes `codecs` when all is written."""
+        with explained(self.path, self.codecs.name, None), replacing_directory(self.codecs) as path:
+            yield path
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        return self.path / "checkpoints"
+
+    def checkpoints(self) -> list[int]:
+        """The steps that have a checkpoint, ascending, damaged or not."""
+        return checkpoint.steps_in(self.checkpoint_folder)
+
+    def save_checkpoint(
+        self,
+        step: int,
+        tensors: Mapping[str, torch.Tensor],
+        state: Mapping[str, Any],
+        keep: int,
+        counts: Callable[[int], bool] = lambda step: True,
+    ) -> None:
+        """Add the checkpoint of `step`, all of it or nothing, and keep the newest `keep`.
+
+        Args:
+            state: what JSON can hold; numbers come back exactly, tuples as lists.
+            counts: which steps count towards `keep`; the others go when a newer one is there.
+        """
+        text = checkpoint.encode_state(state)
+        self.log.sync()
+        name = f"{self.checkpoint_folder.name}/step-{step}"
+        with explained(self.path, name, n_bytes(tensors) + len(text)):
+            checkpoint.save_checkpoint(
+                self.checkpoint_folder, step, tensors, text, keep, counts
+            )
+
+    def latest_checkpoint(self, warn: Callable[[str], None]) -> Checkpoint | None:
+        """The newest checkpoint that is whole, or None if there is none; `warn` hears of damage.
+
+        Raises:
+            RunError: there are checkpoints and all are damaged.
+        """
+        return checkpoint.load_latest(self.checkpoint_folder, warn)
+
+    def load_checkpoint(self, step: int) -> Checkpoint:
+        """The checkpoint of one step.
+
+        Raises:
+            RunError: it is absent or damaged.
+        """
+        return checkpoint.load_step(self.checkpoint_folder, step)
+
+    def save_weights(
+        self, tensors: Mapping[str, torch.Tensor], rule: str, step: int, extra: Mapping[str, str]
+    ) -> None:
+        """Replace the weights to use.
+
+        Args:
+            rule: how they were chosen (best, averaged, moving average).
+            extra: more metadata.
+        """
+        taken = {"rule", "step", weights.CHECKSUM} & extra.keys()
+        if taken:
+            raise ValueError(f"extra may not define {sorted(taken)}; these keys are headway's own")
+        metadata = {**extra, "rule": rule, "step": str(step)}
+        with explained(self.path, WEIGHTS, n_bytes(tensors)):
+            weights.save_weights(self.path / WEIGHTS, tensors, metadata)
+
+    def load_weights(self) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+        """The weights to use and their metadata: "rule", "step" and what was given as extra.
+
+        Raises:
+            RunError: there are none, or they are damaged.
+        """
+        return weights.load_weights(self.path / WEIGHTS)
+
+
+def _own_version() -> str:
+    try:
+        return version("headway")
+    except PackageNotFoundError:
+        return "unknown"  # run from a source tree that was not installed
+
+
+def _require_vacant(path: Path) -> None:
+    """Refuse a place that holds anything but the first files of a start that was killed."""
+    try:
+        names = {entry.name for entry in path.iterdir()}
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        raise RunError(f"{path} is not a directory; choose another --out") from error
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error.strerror}); choose another --out") from error
+    if {HEADER, RUN_FILE} <= names:
+        raise RunError(
+            f"{path} already holds a run; continue it with `headway resume {path}`, "
+            "or choose another --out"
+        )
+    foreign = sorted(names - BEFORE_RUN_FILE)
+    if foreign:
+        listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
+        raise RunError(f"{path} is not empty (it holds {listed}); choose another --out")
+
+
+def _require_begun(path: Path) -> None:
+    if not path.exists():
+        raise RunError(f"{path} does not exist; give the directory that was --out in training")
+    if not path.is_dir():
+        raise RunError(f"{path} is a file; give the directory that was --out in training")
+    names = {entry.name for entry in path.iterdir()}
+    if names & BEFORE_RUN_FILE and names <= BEFORE_RUN_FILE:
+        raise RunError(
+            f"{path} holds a run that was stopped before it began; "
+            f"start it again with `headway train RUN.toml --out {path}`"
+        )
+    if HEADER not in names:
+        raise RunError(
+            f"{path} is not a run directory (it has no {HEADER}); "
+            "give the directory that was --out in training"
+        )
+
+
+def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any]]:
+    """The version and facts of a header, once its format is known to be one we read."""
+    try:
+        header = json.loads(content)
+        number, writer = header["format"], header["headway"]
+        sound = isinstance(number, int) and number >= 1 and isinstance(writer, str)
+    except (ValueError, KeyError, TypeError):
+        sound = False
+    if sound and number > FORMAT:
+        raise RunError(
+            f"{path.parent} has format {number}, written by headway {writer}; this headway "
+            f"({_own_version()}) reads formats up to {FORMAT}; install headway {writer} or newer"
+        )
+    if not sound or not isinstance(header.get("facts"), dict):
+        raise RunError(
+            f"{path} is damaged; restore it from a copy, or train again with another --out"
+        )
+    return writer, header["facts"]

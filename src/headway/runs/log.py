@@ -1,0 +1,86 @@
+"""`log.jsonl`: one JSON object per line, in the order things happened.
+
+Non-finite numbers are written as Python's JSON writes them (NaN, Infinity) and come back as such.
+What is logged, and when, is for the callers to say.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from headway.errors import RunError
+from headway.runs.atomic import sync, write_bytes
+from headway.runs.failure import explained
+
+
+class RunLog:
+    """The log of a run. A last line without its end is torn: a kill came in the middle of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one line; a killed process loses none that was added. After a kill, `cut` first."""
+        text = json.dumps(record, ensure_ascii=False)
+        # backslashreplace spells a lone surrogate the way JSON does.
+        line = text.encode("utf-8", "backslashreplace") + b"\n"
+        with explained(self.path.parent, self.path.name, len(line)):
+            size = self.path.stat().st_size if self.path.exists() else 0
+            try:
+                with open(self.path, "ab") as file:
+                    file.write(line)
+            except OSError:
+                if self.path.exists():
+                    os.truncate(self.path, size)  # no half line for the next one to be glued to
+                raise
+
+    def read(self) -> list[dict[str, Any]]:
+        """All whole records; an absent log is empty.
+
+        Raises:
+            RunError: a line other than a torn last one is not a JSON object.
+        """
+        return [record for _, record in self._lines(self._content())]
+
+    def cut(self, after_step: int) -> None:
+        """Drop the records whose "step" is beyond `after_step`, and a torn last line."""
+        content = self._content()
+        kept = b"".join(
+            line
+            for line, record in self._lines(content)
+            if record.get("step") is None or record["step"] <= after_step
+        )
+        if kept != content:
+            with explained(self.path.parent, self.path.name, len(kept)):
+                write_bytes(self.path, kept)
+
+    def sync(self) -> None:
+        """Bring the log to the disk, so that no later checkpoint outlives it in a power cut."""
+        if self.path.exists():
+            with explained(self.path.parent, self.path.name, self.path.stat().st_size):
+                sync(self.path)
+
+    def _content(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise RunError(
+                f"{self.path} cannot be read ({error.strerror}); check its permissions"
+            ) from error
+
+    def _lines(self, content: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        """Each whole line, with its end, and its record."""
+        for number, line in enumerate(content.split(b"\n")[:-1], 1):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None
+            if not isinstance(record, dict):
+                raise RunError(
+                    f"{self.path}:{number} is not a JSON object; delete that line and try again"
+                )
+            yield line + b"\n", record

@@ -1,0 +1,59 @@
+"""`model.safetensors`: the weights to use, and in its metadata the rule that chose them.
+
+One file, so that it can be copied alone; its checksum therefore travels inside it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+
+from headway.errors import RunError
+from headway.runs.atomic import replacing_file
+from headway.runs.tensors import load_tensors, save_tensors, update_digest
+
+CHECKSUM = "blake2b"
+REMEDY = "restore it from a copy, or `headway resume` the run to write it again"
+
+
+def save_weights(
+    path: Path, tensors: Mapping[str, torch.Tensor], metadata: Mapping[str, str]
+) -> None:
+    signed = {**metadata, CHECKSUM: _checksum(tensors, metadata)}
+    with replacing_file(path) as staging:
+        save_tensors(staging, tensors, signed)
+
+
+def load_weights(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """The tensors and the metadata given to `save_weights`.
+
+    Raises:
+        RunError: the file is missing, unreadable or damaged.
+    """
+    try:
+        tensors, metadata = load_tensors(path)
+    except FileNotFoundError as error:
+        raise RunError(
+            f"{path.parent} has no weights yet ({path.name} is missing); "
+            f"train it further with `headway resume {path.parent}`"
+        ) from error
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error}); check its permissions") from error
+    except (SafetensorError, ValueError) as error:
+        raise RunError(f"{path} is damaged ({error}); {REMEDY}") from error
+    checksum = metadata.pop(CHECKSUM, None)
+    if checksum is None:
+        raise RunError(f"{path} is damaged (its checksum is missing); {REMEDY}")
+    if checksum != _checksum(tensors, metadata):
+        raise RunError(f"{path} is damaged (it does not match its checksum); {REMEDY}")
+    return tensors, metadata
+
+
+def _checksum(tensors: Mapping[str, torch.Tensor], metadata: Mapping[str, str]) -> str:
+    digest = hashlib.blake2b(digest_size=32)
+    digest.update(json.dumps(dict(metadata), sort_keys=True).encode())
+    update_digest(digest, tensors)
+    return digest.hexdigest()

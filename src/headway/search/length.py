@@ -1,0 +1,52 @@
+"""Everything that depends on length: how far a sentence may go and how length is normalised.
+
+`|y|` counts the end token throughout.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from .config import SearchConfig
+
+
+def length_limits(batch: Mapping[str, Tensor], config: SearchConfig) -> Tensor:
+    """The longest `|y|` allowed for each sentence, from its own source length.
+
+    Shape: `batch["src_valid"]` bool (B, S) -> int64 (B,).
+
+    Raises:
+        ValueError: the batch has no source to measure.
+    """
+    if "src_valid" not in batch:
+        raise ValueError(
+            f"no source length in the batch, which holds {sorted(batch)}; "
+            "give 'src_valid' (B, S), or pass limits= with one length per sentence"
+        )
+    sources = batch["src_valid"].sum(dim=1)
+    relative = (sources * config.max_ratio + config.max_extra).long()
+    return relative.clamp(min=1, max=config.max_length)
+
+
+def length_score(log_prob: Tensor, length: Tensor | int, alpha: float) -> Tensor:
+    """`log p / |y|**alpha`; an unfinished hypothesis without tokens counts as length 1."""
+    lengths = torch.as_tensor(length, device=log_prob.device, dtype=log_prob.dtype)
+    return log_prob / lengths.clamp(min=1) ** alpha
+
+
+def best_attainable(log_prob: Tensor, length: int, limits: Tensor, alpha: float) -> Tensor:
+    """An upper bound on the score of any finished continuation of a live hypothesis.
+
+    Log probabilities only fall, so nothing ends with more than `log_prob`; being negative, it is
+    best divided by the largest `|y|**alpha` in reach: the limit for alpha > 0, the next step for
+    alpha < 0.
+
+    Args:
+        length: tokens so far, without END.
+        limits: largest `|y|` per sentence (B,).
+
+    Shape: log_prob (B, N) -> (B, N).
+    """
+    reach = limits if alpha > 0 else torch.full_like(limits, length + 1)
+    return length_score(log_prob, reach[:, None], alpha)

@@ -1,0 +1,38 @@
+"""Control tokens: their ids and the names they have in a vocabulary.
+
+Ids are the same in every vocabulary. A vocabulary name holds a space, and no learned piece ever can
+(bytes are spelled without it, words end at it, characters are one long), so a text that looks like
+a control token is text with every kind of tokenizer, however often it stands in the training data.
+"""
+
+from collections.abc import Sequence
+
+PAD = 0
+BOS = 1
+EOS = 2
+UNK = 3
+
+SPECIALS = ("pad", "bos", "eos", "unk")
+
+
+def all_specials(extra: Sequence[str]) -> tuple[str, ...]:
+    """The control tokens in the order of their ids; `extra` ones (mask, sep, ...) follow from 4."""
+    names = (*SPECIALS, *extra)
+    for name in names:
+        if not name.isidentifier():
+            raise ValueError(
+                f"special token {name!r} is not a plain name; use letters, as in 'mask'"
+            )
+    if len(set(names)) < len(names):
+        raise ValueError(f"special tokens {', '.join(names)} are not distinct; name each once")
+    return names
+
+
+def vocabulary_name(special: str) -> str:
+    """How a control token is written in the vocabulary of tokenizer.json."""
+    return f"< {special} >"
+
+
+def shown_name(special: str) -> str:
+    """How a control token is shown to a person."""
+    return f"⟨{special}⟩"

@@ -1,0 +1,1 @@
+"""Learning by gradient: the loop, one update, optimisers, schedules, resumable state."""

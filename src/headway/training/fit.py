@@ -1,0 +1,296 @@
+"""The loop: updates, validations, checkpoints, until the planned number of updates is reached.
+
+Everything it needs is handed to it in a `Job`; data, processes, precision and compilation are set up
+by the caller.
+"""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import HeadwayError
+from ..runs import RunDir
+from ..runs.module import using_weights, weights_of
+from ..tasks.loss import Batch
+from ..tasks.validation import Validator
+from .display import Display
+from .processes import Processes
+from .schedule import learning_rate
+from .settings import TrainConfig
+from .state import MovingAverage, Progress, group, pack
+from .update import Update, Updater
+
+LOG_SECONDS = 2.0
+
+
+class Stream(Protocol):
+    """Micro-batches in an order that a place in it can be named."""
+
+    def after(self, epoch: int, batch: int) -> Iterator[tuple[int, int, Callable[[], Batch]]]:
+        """For ever from the place after `batch` micro-batches of `epoch`: the place reached, and
+        how to make the micro-batch, if this process is the one that needs it."""
+        ...
+
+
+class Interrupted(HeadwayError):
+    """Stopped by a signal, after saving; the exit code is the one shells expect."""
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.exit_code = 128 + number
+
+
+@dataclass
+class Job:
+    """A training run, ready to go. `config` has nothing left open."""
+
+    run: RunDir
+    config: TrainConfig
+    batches: "Stream"
+    model: nn.Module
+    updater: Updater
+    average: MovingAverage | None
+    validator: Validator | None
+    processes: Processes
+    display: Display
+    progress: Progress
+
+    @property
+    def total(self) -> int:
+        assert self.config.steps is not None
+        return self.config.steps
+
+
+def fit(job: Job) -> None:
+    """Trains from `job.progress` to the end and saves the weights to use."""
+    progress, config = job.progress, job.config
+    clock = _Clock(progress)
+    with _signals() as caught:
+        if not _is_over(job):
+            for batches in _updates(job):
+                lr = learning_rate(
+                    config.schedule, config.lr, progress.step + 1, config.warmup, job.total  # type: ignore[arg-type]
+                )
+                result = job.updater(batches, progress.step + 1, lr)
+                _advance(job, result)
+                clock.tick(job, result, lr)
+                is_over = progress.step >= job.total
+                if progress.step % (config.evaluate_every or 1) == 0 or is_over:
+                    _evaluate(job, clock)
+                    _checkpoint(job, clock)
+                    is_over = is_over or _out_of_patience(job)
+                if is_over:
+                    break
+                if _any_caught(job, caught):
+                    _checkpoint(job, clock)
+                    raise _interruption(job, caught[0] if caught else signal.SIGTERM)
+    _finish(job)
+    job.display.close()
+
+
+def _updates(job: Job) -> Iterator[list[tuple[int, Batch]]]:
+    """This process's micro-batches of one update after another; moves the cursor."""
+    stream = job.batches.after(job.progress.epoch, job.progress.batch)
+    while True:
+        mine = []
+        for index in range(job.config.accumulate):
+            epoch, number, make = next(stream)
+            if index % job.processes.world == job.processes.rank:
+                mine.append((index, make()))
+        job.progress.epoch, job.progress.batch = epoch, number
+        yield mine
+
+
+def _advance(job: Job, result: Update) -> None:
+    job.progress.step += 1
+    job.progress.tokens += result.tokens
+    if job.average is not None:
+        job.average.update(job.model, job.progress.step)
+
+
+class _Clock:
+    """Time spent, and the lines of figures every few seconds."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.before = progress.seconds
+        self.start = self.last = time.perf_counter()
+        self.tokens = 0
+        self.losses: list[float] = []
+
+    def stop(self) -> None:
+        """Writes the time spent into the progress."""
+        self.progress.seconds = self.before + time.perf_counter() - self.start
+
+    def tick(self, job: Job, result: Update, lr: float) -> None:
+        self.tokens += result.tokens
+        self.losses.append(result.losses["loss"])
+        now = time.perf_counter()
+        if now - self.last < LOG_SECONDS and self.progress.step != job.total:
+            return
+        self.stop()
+        rate = self.tokens / (now - self.last)
+        steps_left = job.total - self.progress.step
+        figures = {
+            "loss": sum(self.losses) / len(self.losses),
+            "lr": lr,
+            "tokens_per_second": rate,
+            "seconds_left": steps_left * (now - self.last) / len(self.losses),
+        }
+        job.display.update(self.progress.step, job.total, figures)
+        if job.processes.is_first:
+            record = {k: v for k, v in figures.items() if k != "seconds_left"}
+            job.run.log.append(
+                {
+                    "step": self.progress.step,
+                    "epoch": self.progress.epoch,
+                    "minutes": self.progress.seconds / 60.0,
+                    **record,
+                    "norm": result.norm,
+                }
+            )
+        self.last, self.tokens, self.losses = now, 0, []
+
+
+def _evaluate(job: Job, clock: _Clock) -> None:
+    """Validates on the first process and tells the others what came out."""
+    progress = job.progress
+    if job.validator is None:
+        return
+    goodness = 0.0
+    if job.processes.is_first:
+        started = time.perf_counter()
+        with using_weights(job.model, job.average.tensors if job.average else None):
+            validation = job.validator(job.updater.objective)
+            goodness = job.validator.goodness(validation)
+            is_best = progress.best is None or goodness > progress.best
+            if is_best and job.config.choose == "best":
+                _save_weights(job, weights_of(job.model), f"best by {job.validator.metric}")
+        clock.stop()
+        clock.last += time.perf_counter() - started  # validation is not training speed
+        job.display.validation(progress.step, validation.figures, is_best)
+        job.display.samples(validation.samples)
+        job.run.log.append(
+            {
+                "step": progress.step,
+                "epoch": progress.epoch,
+                "minutes": progress.seconds / 60.0,
+                **validation.figures,
+                "samples": validation.samples,
+            }
+        )
+    goodness = job.processes.share(goodness)
+    if progress.best is None or goodness > progress.best:
+        progress.best, progress.best_step, progress.worse = goodness, progress.step, 0
+    else:
+        progress.worse += 1
+
+
+def _save_weights(job: Job, tensors: dict[str, Tensor], rule: str) -> None:
+    if job.average is not None:
+        rule += f", moving average {job.config.ema}"
+    job.run.save_weights(tensors, rule, job.progress.step, {})
+
+
+def _checkpoint(job: Job, clock: _Clock) -> None:
+    clock.stop()
+    if job.processes.is_first:
+        tensors = pack(job.model, job.updater.optimizer, job.average)
+        job.run.save_checkpoint(
+            job.progress.step,
+            tensors,
+            {"progress": job.progress.to_json()},
+            keep=max(job.config.keep, job.config.average),
+            counts=lambda step: _is_regular(job, step),
+        )
+    job.processes.wait()
+
+
+def _out_of_patience(job: Job) -> bool:
+    patience = job.config.patience
+    if patience is None or job.progress.worse < patience:
+        return False
+    job.display.note(
+        f"stopped early: {job.progress.worse} validations without a better one than that of step "
+        f"{job.progress.best_step}"
+    )
+    return True
+
+
+def _is_over(job: Job) -> bool:
+    patience = job.config.patience
+    return job.progress.step >= job.total or (
+        patience is not None and job.progress.worse >= patience
+    )
+
+
+def _finish(job: Job) -> None:
+    """Writes the weights to use, where the best validation has not already."""
+    if not job.processes.is_first:
+        return
+    if job.config.average > 1:
+        regular = [step for step in job.run.checkpoints() if _is_regular(job, step)]
+        steps = regular[-job.config.average :]
+        tensors = average_checkpoints(job.run, steps, "average" if job.average else "model")
+        rule = "average of steps " + ", ".join(map(str, steps))
+        _save_weights(job, tensors, rule)
+    elif job.validator is None or job.config.choose == "last":
+        own = job.average.tensors if job.average else weights_of(job.model)
+        _save_weights(job, own, "last")
+
+
+def _is_regular(job: Job, step: int) -> bool:
+    """Whether the checkpoint was planned: one of an interruption must not change any average."""
+    return step % (job.config.evaluate_every or 1) == 0 or step == job.total
+
+
+def average_checkpoints(run: RunDir, steps: list[int], kind: str = "model") -> dict[str, Tensor]:
+    """Mean of the weights of some checkpoints, in double precision."""
+    total: dict[str, Tensor] = {}
+    for step in steps:
+        for name, value in group(run.load_checkpoint(step).tensors, kind).items():
+            total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + value.double()
+    return {name: (value / len(steps)).float() for name, value in total.items()}
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Collects the first SIGINT or SIGTERM instead of dying; a second one is not held back."""
+    caught: list[int] = []
+    before = {}
+
+    def catch(number: int, frame: object) -> None:
+        caught.append(number)
+        signal.signal(number, before[number])
+
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, catch)
+    except ValueError:  # not the main thread: leave signals to whoever owns it
+        yield caught
+        return
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _any_caught(job: Job, caught: list[int]) -> bool:
+    """Whether any process was asked to stop: all must stop at the same update."""
+    return job.processes.sum([float(bool(caught))])[0] > 0
+
+
+def _interruption(job: Job, number: int) -> Interrupted:
+    job.display.close()
+    return Interrupted(
+        f"stopped at step {job.progress.step} of {job.total}, saved; "
+        f"go on with: headway resume {job.run.path}",
+        number,
+    )

@@ -1,0 +1,91 @@
+"""What the run file left open, chosen from the corpus and the model, and the number of updates.
+
+A budget in minutes becomes a number of updates here, by a short measured start; from then on a run
+in minutes is a run in steps, so that the schedule has a shape and resuming stays exact.
+"""
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+
+from .settings import TrainConfig
+
+MEASURED_SHARE = 0.02  # of the budget
+MEASURED_SECONDS = (2.0, 20.0)
+MARGIN = 0.97  # what is planned for; the rest is for checkpoints and a busy machine
+VALIDATIONS = 15
+
+
+def fill_sizes(config: TrainConfig, n_parameters: int) -> TrainConfig:
+    """Batch and learning rate from the size of the model."""
+    small, medium = n_parameters < 10_000_000, n_parameters < 40_000_000
+    tokens = 2048 if small else 4096 if medium else 8192
+    lr = 3e-3 if small else 1e-3 if medium else 5e-4
+    return replace(
+        config, batch_tokens=config.batch_tokens or tokens, lr=config.lr or lr
+    )
+
+
+def fill_length(
+    config: TrainConfig, n_examples: int, batches_per_epoch: Callable[[], int], measure: "Measure"
+) -> TrainConfig:
+    """Number of updates, warm-up and the distance of validations: afterwards nothing is open."""
+    limits = [config.steps] if config.steps else []
+    epochs = config.epochs
+    if not (config.steps or config.epochs or config.minutes):
+        epochs = min(60, max(3, round(900_000 / n_examples)))
+    if epochs:
+        per_epoch = batches_per_epoch() / config.accumulate
+        limits.append(max(1, math.ceil(epochs * per_epoch)))
+    if config.minutes:
+        limits.append(_steps_in(config.minutes * 60.0, config.evaluate_every, measure))
+    total = min(limits)
+    every = config.evaluate_every or max(1, math.ceil(total / VALIDATIONS))
+    warmup = config.warmup
+    if warmup is None:
+        warmup = min(4000, max(1, total // 12))
+    return replace(config, steps=total, epochs=epochs, evaluate_every=every, warmup=warmup)
+
+
+class Measure(ABC):
+    """A measured start, on a model that is thrown away afterwards."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Makes the model."""
+
+    @abstractmethod
+    def update(self, number: int) -> None: ...
+
+    @abstractmethod
+    def validate(self) -> None: ...
+
+    def seconds_per_step(self, budget: float) -> float:
+        """Mean over different batches, after a few that warm up caches and allocator."""
+        low, high = MEASURED_SECONDS
+        allowed = min(max(budget * MEASURED_SHARE, low), high)
+        for n in range(1, 4):
+            self.update(n)
+        start, n = time.perf_counter(), 3
+        while time.perf_counter() - start < allowed or n < 6:
+            n += 1
+            self.update(n)
+        return (time.perf_counter() - start) / (n - 3)
+
+    def seconds_per_validation(self) -> float:
+        start = time.perf_counter()
+        self.validate()
+        return time.perf_counter() - start
+
+
+def _steps_in(seconds: float, evaluate_every: int | None, measure: Measure) -> int:
+    start = time.perf_counter()
+    measure.start()
+    validation = measure.seconds_per_validation()
+    step = measure.seconds_per_step(seconds)
+    left = seconds * MARGIN - (time.perf_counter() - start)
+    if evaluate_every is None:
+        return max(1, int((left - VALIDATIONS * validation) / step))
+    return max(1, int(left / (step + validation / evaluate_every)))

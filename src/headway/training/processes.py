@@ -1,0 +1,66 @@
+"""One process or several under `torchrun`: PyTorch's own distributed engine, nothing home-made."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Which of how many processes this is."""
+
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """The process that writes, prints and decodes."""
+        return self.rank == 0
+
+    def sum(self, values: list[float]) -> list[float]:
+        """The sum over processes of each value."""
+        if self.world == 1:
+            return values
+        total = torch.tensor(values, dtype=torch.float64)
+        dist.all_reduce(total)
+        return total.tolist()
+
+    def wrap(self, module: nn.Module) -> nn.Module:
+        """The module whose backward pass averages gradients over processes."""
+        return module if self.world == 1 else DistributedDataParallel(module)
+
+    def share(self, value: T) -> T:
+        """The first process's value (plain data), for all."""
+        if self.world == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, src=0)
+        return box[0]
+
+    def wait(self) -> None:
+        """Until all have come here."""
+        if self.world > 1:
+            dist.barrier()
+
+
+@contextmanager
+def processes() -> Iterator[Processes]:
+    """Joins the group `torchrun` has made, if there is one, and leaves it at the end."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world == 1:
+        yield Processes()
+        return
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield Processes(dist.get_rank(), dist.get_world_size())
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,103 @@
+"""Everything a run must remember to go on exactly where it stopped.
+
+Numbers go to JSON, tensors to safetensors; there is no pickle. What randomness needs is not here:
+it is a function of the seed and of these numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import RunError
+from ..runs.module import set_weights, weights_of
+
+
+@dataclass
+class Progress:
+    """Where the run stands."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    """Micro-batches of the epoch that are used up."""
+    tokens: int = 0
+    seconds: float = 0.0
+    """Time spent over all sittings, validation included."""
+    best: float | None = None
+    best_step: int = 0
+    worse: int = 0
+    """Validations since the best one."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Progress":
+        names = {field.name for field in fields(cls)}
+        if set(data) != names:
+            odd = ", ".join(sorted(set(data) ^ names))
+            raise RunError(f"the checkpoint's state does not fit this headway: {odd}")
+        return cls(**data)
+
+
+class MovingAverage:
+    """`average = decay * average + (1 - decay) * weights`, with a faster start.
+
+    The decay of update t is at most (1 + t) / (10 + t), so that the random beginning is forgotten.
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.tensors = {name: value.clone() for name, value in weights_of(model).items()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        decay = min(self.decay, (1 + step) / (10 + step))
+        own = list(self.tensors.values())
+        torch._foreach_lerp_(own, list(weights_of(model).values()), 1.0 - decay)
+
+
+def pack(
+    model: nn.Module, optimizer: torch.optim.Optimizer, average: MovingAverage | None
+) -> dict[str, Tensor]:
+    """All tensors of a checkpoint under one flat naming."""
+    tensors = {f"model.{name}": value for name, value in weights_of(model).items()}
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    for parameter, entries in optimizer.state.items():
+        for key, value in entries.items():
+            if isinstance(value, Tensor):
+                tensors[f"optimizer.{key}.{names[parameter]}"] = value
+    if average is not None:
+        tensors |= {f"average.{name}": value for name, value in average.tensors.items()}
+    return tensors
+
+
+def unpack(
+    tensors: Mapping[str, Tensor],
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    average: MovingAverage | None,
+) -> None:
+    """Puts a checkpoint's tensors back where `pack` took them."""
+    set_weights(model, group(tensors, "model"), "the checkpoint")
+    for name, parameter in model.named_parameters():
+        state = optimizer.state[parameter]
+        for key, value in tensors.items():
+            kind, _, rest = key.partition(".")
+            entry, _, owner = rest.partition(".")
+            if kind == "optimizer" and owner == name:
+                # Adam's step counters live on the CPU whatever the device.
+                place = "cpu" if entry == "step" else parameter.device
+                state[entry] = value.to(place).clone()
+    if average is not None:
+        stored = group(tensors, "average")
+        average.tensors = {name: stored[name].clone() for name in average.tensors}
+
+
+def group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names start with `prefix.`, without it."""
+    start = prefix + "."
+    return {n.removeprefix(start): t for n, t in tensors.items() if n.startswith(start)}

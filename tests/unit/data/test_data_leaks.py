@@ -1,0 +1,47 @@
+import pytest
+
+from headway.data.corpora import Corpus
+from headway.data.leaks import leaks
+
+PAIR = ("source", "target")
+
+
+@pytest.fixture
+def found(tmp_path):
+    def run(train, **held_out):
+        for name, text in {"train": train, **held_out}.items():
+            (tmp_path / f"{name}.tsv").write_text(text)
+        sets = {name: [Corpus(file=f"{name}.tsv")] for name in held_out}
+        return leaks([Corpus(file="train.tsv")], sets, PAIR, tmp_path)
+
+    return run
+
+
+def test_pairs_and_sources(found):
+    train = "a\tx\n b \tx \na\ty\nc\tz\na\tx\n"
+    result = found(train, valid="a\tx\n", test="b\tx\nc\tq\na\tq\n")
+    assert result.rows == 5
+    assert result.pairs == {"valid": 2, "test": 1}
+    assert result.sources == {"valid": 3, "test": 5}
+    assert result.first == "train.tsv:1"
+    assert str(result) == (
+        "leak check: of 5 training examples 2 also stand in the valid data (3 by their source "
+        "alone), 1 also stand in the test data (5 by their source alone); the first at train.tsv:1"
+    )
+
+
+def test_none(found):
+    result = found("a\tx\n", test="A\tx\n")
+    assert str(result) == (
+        "leak check: of 1 training examples 0 also stand in the test data (0 by their source alone)"
+    )
+
+
+def test_blank_lines_are_no_leak(found):
+    result = found("a\tx\n\n", test="b\ty\n\n")
+    assert result.pairs == {"test": 0}
+    assert result.sources == {"test": 0}
+
+
+def test_one_source_with_several_targets(found):
+    assert found("a\tx\na\ty\na\tz\n", test="a\tx\na\ty\n").pairs == {"test": 2}

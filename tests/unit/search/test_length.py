@@ -1,0 +1,61 @@
+"""Length: limits per sentence, normalisation, and the bound behind the safe stop."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.search import SearchConfig, length_limits
+from headway.search.length import best_attainable, length_score
+
+
+def test_limits_follow_each_source_and_the_maximum():
+    valid = torch.arange(40)[None] < torch.tensor([0, 1, 7, 40])[:, None]
+    config = SearchConfig(max_length=50, max_ratio=1.5, max_extra=3)
+    assert length_limits({"src_valid": valid}, config).tolist() == [3, 4, 13, 50]
+
+
+def test_a_limit_is_at_least_one():
+    config = SearchConfig(max_ratio=0.0, max_extra=0)
+    assert length_limits({"src_valid": torch.ones(1, 4, dtype=torch.bool)}, config).tolist() == [1]
+
+
+def test_no_source_to_measure():
+    with pytest.raises(ValueError) as caught:
+        length_limits({"b": torch.zeros(1), "a": torch.zeros(1)}, SearchConfig())
+    assert str(caught.value) == (
+        "no source length in the batch, which holds ['a', 'b']; "
+        "give 'src_valid' (B, S), or pass limits= with one length per sentence"
+    )
+
+
+def test_score():
+    log_prob = torch.tensor([-4.0])
+    assert length_score(log_prob, 4, 1.0).item() == -1.0
+    assert length_score(log_prob, 4, 0.5).item() == -2.0
+    assert length_score(log_prob, 4, 0.0).item() == -4.0
+    assert length_score(torch.zeros(1), 0, 1.0).item() == 0.0
+
+
+@given(
+    st.floats(-50, 0),
+    st.floats(-50, 0),
+    st.integers(0, 10),
+    st.integers(1, 10),
+    st.integers(0, 10),
+    st.floats(-2, 2),
+)
+def test_no_continuation_beats_the_bound(log_prob, loss, length, more, room, alpha):
+    ended = length + more  # |y| of some finished continuation, within the limit
+    limits = torch.tensor([ended + room])
+    bound = best_attainable(torch.tensor([[log_prob]]), length, limits, alpha).item()
+    score = length_score(torch.tensor([log_prob + loss]), ended, alpha).item()
+    assert score <= bound + 1e-4 * (1 + abs(bound))
+
+
+def test_the_bound_is_reached():
+    limits = torch.tensor([8, 4])
+    live = torch.tensor([[-4.0], [-4.0]])
+    assert best_attainable(live, 1, limits, 1.0).tolist() == [[-0.5], [-1.0]]
+    assert best_attainable(live, 1, limits, 0.0).tolist() == [[-4.0], [-4.0]]
+    assert best_attainable(live, 1, limits, -1.0).tolist() == [[-8.0], [-8.0]]
