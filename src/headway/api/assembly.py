@@ -10,11 +10,12 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
 
 from .. import config as configs
 from ..data.batches import Batches
@@ -23,7 +24,7 @@ from ..data.leaks import LeakCheck
 from ..data.prepare import Prepared, prepare
 from ..data.read import read
 from ..errors import ConfigError, RunError
-from ..models import FAMILIES
+from ..models import FAMILIES, SequenceModel
 from ..runs import RunDir
 from ..runs.module import set_weights
 from ..tasks import TASKS, Translate
@@ -38,8 +39,9 @@ from ..training.seeds import seed_start
 from ..training.settings import TrainConfig
 from ..training.state import MovingAverage, Progress, unpack
 from ..training.update import Updater
+from .average import AVERAGED_FROM
 from .config import RunConfig, rooted, stored_config
-from .device import pick_device
+from .device import autocast, compile_model, pick_device
 
 
 def train(config: RunConfig, out: str | Path, display: Display | None = None) -> None:
@@ -62,6 +64,11 @@ def resume(out: str | Path, display: Display | None = None, inexact: bool = Fals
     """
     run = RunDir.open(out)
     config = stored_config(run)
+    if AVERAGED_FROM in run.facts:
+        raise RunError(
+            f"{run.path} is an average of checkpoints and has nothing to go on from; resume "
+            f"{run.facts[AVERAGED_FROM]}, or train a new run with init = {str(run.path)!r}"
+        )
     with processes() as group:
         _check_facts(run, facts(config), inexact)
         _run(run, config, group, display, inexact)
@@ -78,10 +85,10 @@ def facts(config: RunConfig) -> dict[str, Any]:
     }
 
 
-def build(config: RunConfig, task: Translate) -> nn.Module:
+def build(config: RunConfig, task: Translate) -> SequenceModel:
     """The module that resolved settings describe, with fresh weights."""
     try:
-        return FAMILIES[config.model.family].build(config.model, task.vocabularies)  # type: ignore[return-value]
+        return FAMILIES[config.model.family].build(config.model, task.vocabularies)
     except ValueError as error:
         raise ConfigError(f"model: {error}") from None
 
@@ -132,7 +139,9 @@ def _run(
         training, validation = assembly.stores(task, inexact)
         job = assembly.job(task, training, validation)
         assembly.restore(job)
+        assembly.log_start(job)
         fit(job)
+        assembly.log_end(job)
     group.wait()
 
 
@@ -143,12 +152,7 @@ class _Assembly:
         self.run, self.config, self.group, self.display = run, config, group, display
         self.device = pick_device(config.device)
         self.root = Path(config.data.root or ".")
-        if config.train.accumulate % group.world:
-            raise ConfigError(
-                f"train.accumulate={config.train.accumulate} micro-batches cannot be shared by "
-                f"{group.world} processes; try train.accumulate={group.world} with "
-                f"train.batch_tokens divided by {group.world}"
-            )
+        self.start: dict[str, Any] = {"examples": {}, "notes": {"Data": [], "Settings": []}}
 
     def codecs(self) -> Translate:
         """Tokenizers: those of the run, of `init`, or new ones."""
@@ -183,7 +187,7 @@ class _Assembly:
             raise ConfigError(f"model: {error}") from None
         config = replace(self.config, model=model)
         n_parameters = sum(p.numel() for p in build(config, task).parameters())
-        settings = fill_sizes(config.train, n_parameters)
+        settings = self._sized(config.train, n_parameters)
         stream = self._stream(task, training, settings)
         validator = self._validator(task, validation, settings)
 
@@ -207,6 +211,21 @@ class _Assembly:
         if self.group.is_first:
             self.run.log.cut(job.progress.step if saved else -1)
 
+    def log_start(self, job: Job) -> None:
+        """One record for this sitting: amounts of data, size of the model, what was noted."""
+        if self.group.is_first:
+            self.run.log.append({"step": job.progress.step, **self.start})
+
+    def log_end(self, job: Job) -> None:
+        """Says in the log that nothing is left to do."""
+        if self.group.is_first:
+            self.run.log.append({"step": job.progress.step, "finished": True})
+
+    def _note(self, heading: str, text: str) -> None:
+        """Something to show now and to find in the log later."""
+        self.display.note(text)
+        self.start["notes"][heading].append(text)
+
     def _rows(self) -> Iterator[Sequence[str]]:
         columns = TASKS[self.config.task].columns
         for corpus in self._corpora("train"):
@@ -227,8 +246,9 @@ class _Assembly:
             max_length=max_length,
             leak_check=check,
         )
+        self.start["examples"][key] = len(prepared.store)
         for line in prepared.report():
-            self.display.note(f"{key}: {line}")
+            self._note("Data", f"{key}: {line}")
         return prepared
 
     def _check_data(self, keys: dict[str, str], inexact: bool) -> None:
@@ -244,12 +264,26 @@ class _Assembly:
         if self.group.is_first:
             self.run.write_text("data.json", json.dumps(keys, indent=2) + "\n")
 
+    def _sized(self, settings: TrainConfig, n_parameters: int) -> TrainConfig:
+        world = self.group.world
+        on_cpu = self.device.type == "cpu"
+        sized = fill_sizes(settings, n_parameters, torch.get_num_threads() if on_cpu else 1)
+        if settings.accumulate is None and world > 1:
+            sized = replace(sized, accumulate=world)
+        if (sized.accumulate or 1) % world:
+            raise ConfigError(
+                f"train.accumulate={sized.accumulate} micro-batches cannot be shared by {world} "
+                f"processes; try train.accumulate={world}"
+            )
+        return sized
+
     def _stream(self, task: Translate, training: Prepared, settings: TrainConfig) -> "_Stream":
         assert settings.batch_tokens is not None
+        assert settings.accumulate is not None
         batches = Batches(
             training.store,
             ("target", "source"),
-            settings.batch_tokens,
+            max(1, settings.batch_tokens // settings.accumulate),
             self.config.seed,
             sizes=training.sizes,
             weights=[corpus.weight for corpus in self._corpora("train")],
@@ -294,16 +328,20 @@ class _Assembly:
             set_weights(model, tensors, f"init = {config.init!r}")
         objective = task.objective(model, settings.label_smoothing).train()
         optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
-        autocast = None
-        if settings.precision == "bf16":
-            autocast = torch.autocast(self.device.type, torch.bfloat16)
+        compile_model(model, settings.compile, self.device, self.display.note)
         return Job(
             run=self.run,
             config=settings,
             batches=stream,
             model=model,
             updater=Updater(
-                objective, optimizer, config.seed, settings.clip, self.group, autocast
+                objective,
+                optimizer,
+                config.seed,
+                settings.clip,
+                self.group,
+                autocast(self.device, settings.precision, self.display.note),
+                min(settings.accumulate or 1, torch.get_num_threads()),
             ),
             average=MovingAverage(model, settings.ema) if settings.ema else None,
             validator=validator,
@@ -321,13 +359,15 @@ class _Assembly:
         if not vocabularies.shared:
             size += f" and {vocabularies.target}"
         name = f"{config.model.family} {getattr(config.model, 'preset', '')}".strip()
-        self.display.note(
-            f"{name}, {n_parameters:,} parameters, vocabulary {size}, {n_examples:,} examples"
+        self._note(
+            "Settings",
+            f"{name}, {n_parameters:,} parameters, vocabulary {size}, {n_examples:,} examples",
         )
-        self.display.note(
-            f"{t.steps} updates of {t.accumulate} x {t.batch_tokens} tokens, {t.optimizer} with "
-            f"lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, validation every "
-            f"{t.evaluate_every}, on {self.device}"
+        self._note(
+            "Settings",
+            f"{t.steps} updates of {t.batch_tokens} tokens in {t.accumulate} parts, {t.optimizer} "
+            f"with lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, validation every "
+            f"{t.evaluate_every}, on {self.device}",
         )
 
 
@@ -347,14 +387,14 @@ class _Stream:
         while True:
             for indices in self.batches.from_cursor(epoch, batch):
                 batch += 1
-                yield epoch, batch, lambda e=epoch, i=indices: self._make(e, i)
+                yield epoch, batch, partial(self._make, epoch, indices)
             epoch, batch = epoch + 1, 0
 
     def n_batches(self) -> int:
         """Micro-batches of the first epoch."""
         return sum(1 for _ in self.batches.epoch(0))
 
-    def _make(self, epoch: int, indices: Any) -> Batch:
+    def _make(self, epoch: int, indices: np.ndarray) -> Batch:
         tensors = self.task.batch(self.training.store, indices, (self.seed, epoch))
         return {name: value.to(self.device) for name, value in tensors.items()}
 
@@ -374,7 +414,7 @@ class _Measured(Measure):
 
     def update(self, number: int) -> None:
         assert self.job is not None
-        batches = [(i, next(self.stream)[2]()) for i in range(self.job.config.accumulate)]
+        batches = [(i, next(self.stream)[2]()) for i in range(self.job.config.accumulate or 1)]
         self.job.updater(batches, number, 1e-4)
 
     def validate(self) -> None:

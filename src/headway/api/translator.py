@@ -1,18 +1,19 @@
 """A trained run in use: translate, score, evaluate, look inside. Typed results, no printing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import nn
 
+from .. import config as configs
 from ..data.collate import pair_batch
-from ..errors import ConfigError, DataError
+from ..errors import DataError
 from ..metrics.flags import Flags, flags
 from ..metrics.score import Score
+from ..models import SequenceModel
 from ..nn.capture import capture
 from ..runs import RunDir
 from ..runs.module import set_weights
@@ -93,7 +94,9 @@ class Attention:
     def cross(self) -> np.ndarray:
         """Mean over layers and heads of what the output attends to in the input (T, S)."""
         shape = (len(self.target), len(self.source))
-        fitting = [m.mean(0) for name, m in self.maps.items() if _is_cross(name) and m.shape[1:] == shape]
+        fitting = [
+            m.mean(0) for name, m in self.maps.items() if _is_cross(name) and m.shape[1:] == shape
+        ]
         return np.mean(fitting, axis=0)
 
 
@@ -111,13 +114,22 @@ class Translator:
     """
 
     def __init__(
-        self, run: RunDir, config: RunConfig, task: Translate, model: nn.Module, rule: Mapping[str, str]
+        self,
+        run: RunDir,
+        config: RunConfig,
+        task: Translate,
+        model: SequenceModel,
+        rule: Mapping[str, str],
     ) -> None:
         self.run, self.config, self.task, self.model = run, config, task, model
         self.rule = dict(rule)
 
     def translate(
-        self, texts: Sequence[str], too_long: TooLong = "refuse", **search: Any
+        self,
+        texts: Sequence[str],
+        too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
+        **search: Any,
     ) -> list[Translation]:
         """The best outputs of each text, in order.
 
@@ -126,6 +138,7 @@ class Translator:
         Args:
             too_long: what to do with a text longer than `data.max_length`: refuse it, naming its
                 line, or split it at spaces and join the outputs.
+            places: what messages call each text, such as `news.en:7`; by default `line 7`.
             search: settings of the search (`beam=5`, `alpha=1.0`, `n_best=1`, ...) in place of the
                 run's own.
 
@@ -136,22 +149,28 @@ class Translator:
         if isinstance(texts, str):
             raise TypeError("translate takes a list of texts; write translate([text])")
         config = self.search_config(**search)
-        pieces = [self._pieces(text, line, too_long) for line, text in enumerate(texts, 1)]
+        named = zip(texts, places or _lines(texts), strict=True)
+        pieces = [self._pieces(text, place, too_long) for text, place in named]
         encoded = self.task.source.encode_batch([piece for row in pieces for piece in row])
-        found = iter(self.task.predict(self.model, encoded, config))  # type: ignore[arg-type]
+        found = iter(self.task.predict(self.model, encoded, config))
         return [
             Translation(text, self._joined([[self._output(h) for h in next(found)] for _ in row]))
             for text, row in zip(texts, pieces, strict=True)
         ]
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
-        """Forced log probabilities of given outputs."""
+    def score(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        places: Sequence[str] | None = None,
+    ) -> list[Scored]:
+        """Forced log probabilities of given outputs; `places` as in `translate`."""
         if len(sources) != len(targets):
             raise DataError(f"{len(sources)} sources but {len(targets)} targets; give pairs")
         src = self.task.source.encode_batch(list(sources))
         tgt = self.task.target.encode_batch(list(targets))
-        for line, ids in enumerate(src, 1):
-            self._check_length(len(ids), line)
+        for place, source, target in zip(places or _lines(sources), src, tgt, strict=True):
+            self._check_length(max(len(source), len(target)), place, "shorten it or leave it out")
         results: list[Scored | None] = [None] * len(src)
         for rows in decode_batches([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], 1):
             values = self._forced([src[i] for i in rows], [tgt[i] for i in rows])
@@ -168,22 +187,27 @@ class Translator:
         metrics: Sequence[str] | None = None,
         resamples: int = 1000,
         too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
         **search: Any,
     ) -> Evaluation:
         """Translates and scores against references (one, or several alternatives, per source).
 
         Args:
             tokenized: the references are already tokenised: BLEU takes them as they are.
-            metrics: by default all of the task.
+            metrics: by default the task's usual ones.
+            places: as in `translate`.
         """
         if len(sources) != len(references):
             raise DataError(
                 f"{len(sources)} sources but {len(references)} references; one per line is expected"
             )
-        outputs = [t.text for t in self.translate(sources, too_long, **search)]
+        names = metrics or self.task.usual_metrics
+        for name in names:  # before the search, which takes long
+            if name not in self.task.metrics:
+                raise self.task.unknown_metric(name)
+        outputs = [t.text for t in self.translate(sources, too_long, places, **search)]
         scores = {
-            name: self.task.judge(name, outputs, references, tokenized, resamples)
-            for name in metrics or self.task.metrics
+            name: self.task.judge(name, outputs, references, tokenized, resamples) for name in names
         }
         return Evaluation(scores, flags(sources, outputs, references), outputs)
 
@@ -206,41 +230,37 @@ class Translator:
         return sum(p.numel() for p in self.model.parameters())
 
     def search_config(self, **changes: Any) -> SearchConfig:
-        """The run's search settings with changes; None leaves a setting as it is."""
-        given = {name: value for name, value in changes.items() if value is not None}
-        known = SearchConfig.__dataclass_fields__
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise ConfigError(f"no search setting {unknown[0]!r}; expected {', '.join(known)}")
-        if given.get("beam", 1) < 1:
-            raise ConfigError(f"beam={given['beam']} keeps no hypothesis; expected 1 or more")
-        try:
-            return replace(self.config.search, **given)
-        except ValueError as error:
-            raise ConfigError(f"search: {error}") from None
+        """The run's search settings with changes; None leaves a setting as it is.
 
-    def _pieces(self, text: str, line: int, too_long: TooLong) -> list[str]:
+        Raises:
+            ConfigError: a setting does not exist or does not fit.
+        """
+        given = {name: value for name, value in changes.items() if value is not None}
+        tables = {**configs.to_dict(self.config.search), **given}
+        return configs.parse(tables, SearchConfig, "search")
+
+    def _pieces(self, text: str, place: str, too_long: TooLong) -> list[str]:
         """The parts of a text that are translated on their own: none, one, or several."""
         if not text.strip():
             return []
         length = len(self.task.source.tokenizer.encode(text)) + 1
+        words = text.split(" ")
+        if too_long == "refuse":
+            self._check_length(length, place, "shorten it, or split long lines (--split)")
+        elif len(words) == 1:
+            self._check_length(length, place, "put spaces into it: lines are split at spaces only")
         if length <= self.config.data.max_length:
             return [text]
-        if too_long == "refuse":
-            self._check_length(length, line)
-        words = text.split(" ")
-        if len(words) == 1:
-            self._check_length(length, line)
         middle = len(words) // 2
         halves = (" ".join(words[:middle]), " ".join(words[middle:]))
-        return [piece for half in halves for piece in self._pieces(half, line, too_long)]
+        return [piece for half in halves for piece in self._pieces(half, place, too_long)]
 
-    def _check_length(self, length: int, line: int) -> None:
+    def _check_length(self, length: int, place: str, remedy: str) -> None:
         limit = self.config.data.max_length
         if length > limit:
             raise DataError(
-                f"line {line} has {length} tokens and the model was trained with at most {limit}; "
-                "shorten it, or split long lines (--split)"
+                f"{place} has {length} tokens and the model was trained with at most {limit}; "
+                f"{remedy}"
             )
 
     def _output(self, hypothesis: Hypothesis) -> Output:
@@ -275,13 +295,17 @@ class Translator:
     def _forced(self, src: list[np.ndarray], tgt: list[np.ndarray]) -> list[np.ndarray]:
         batch = self._to_device(pair_batch(src, tgt))
         hidden, valid = self.model(batch), batch["tgt_valid"]
-        log_probs = self.model.output.log_probs(hidden[valid], batch["tgt_out"][valid])  # type: ignore[union-attr, operator]
+        log_probs = self.model.output.log_probs(hidden[valid], batch["tgt_out"][valid])
         lengths = [len(t) for t in tgt]
         return np.split(log_probs.float().cpu().numpy(), np.cumsum(lengths)[:-1])
 
     def _to_device(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         device = next(self.model.parameters()).device
         return {name: value.to(device) for name, value in batch.items()}
+
+
+def _lines(texts: Sequence[str]) -> list[str]:
+    return [f"line {number}" for number in range(1, len(texts) + 1)]
 
 
 def load(path: str | Path, device: str = "auto") -> Translator:

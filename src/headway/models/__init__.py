@@ -3,10 +3,11 @@
 To add a family from your own program, put a `Family` into `FAMILIES` before you load a run file.
 """
 
+from ..nn.random import drawing_from
 from .family import Family, Output, SequenceModel, Vocabularies
 from .gru import GRU
 from .transformer import TRANSFORMER
 
 FAMILIES: dict[str, Family] = {family.name: family for family in (TRANSFORMER, GRU)}
 
-__all__ = ["FAMILIES", "Family", "Output", "SequenceModel", "Vocabularies"]
+__all__ = ["FAMILIES", "Family", "Output", "SequenceModel", "Vocabularies", "drawing_from"]

@@ -1,8 +1,9 @@
 """What a model family is: settings, a builder, and what its models can do."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -40,20 +41,23 @@ class Family:
     abilities: frozenset[Ability]
 
 
-class SequenceModel(Protocol):
+class SequenceModel(nn.Module):
     """A sequence-to-sequence model, as tasks see it: hidden states and an output layer apart.
 
     A batch holds `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`.
+    `start` and `step` are those of `nn.step.StepModel`.
     """
 
     output: "Output"
 
-    def __call__(self, batch: Mapping[str, Tensor]) -> Tensor:
+    @abstractmethod
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Teacher-forced hidden states (B, T, D) for `output`."""
-        ...
 
+    @abstractmethod
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State: ...
 
+    @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]: ...
 
 

@@ -18,7 +18,7 @@ from ..nn import masks
 from ..nn.attend import attend
 from ..nn.dropout import Dropout
 from ..nn.step import Fixed, State
-from .family import Family, Output, Vocabularies, embedding_weight
+from .family import Family, Output, SequenceModel, Vocabularies, embedding_weight
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class GRUConfig:
         return replace(self, share="all" if vocabularies.shared else "target")
 
 
-class GRUModel(nn.Module):
+class GRUModel(SequenceModel):
     """Encoder GRU, decoder GRU, one head of attention."""
 
     def __init__(self, config: GRUConfig, vocabularies: Vocabularies) -> None:

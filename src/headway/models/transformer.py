@@ -4,7 +4,7 @@ Settings, module and how it is stepped. The parts are in `nn`; this file puts th
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -17,8 +17,8 @@ from ..nn.attention import CrossAttention, SelfAttention
 from ..nn.dropout import Dropout
 from ..nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
 from ..nn.positions import Learned, NoPositions, Rotary, Sinusoidal
-from ..nn.step import Growing, State
-from .family import Family, Output, Vocabularies, embedding_weight
+from ..nn.step import Cache, Growing, State
+from .family import Family, Output, SequenceModel, Vocabularies, embedding_weight
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 128, "d_ff": 256, "n_heads": 4, "layers": 4, "dropout": 0.1},
@@ -97,7 +97,9 @@ class TransformerConfig:
         """Every size filled in, from the preset or from the amount of data."""
         preset = self.preset
         if preset == "auto":
-            preset = "tiny" if n_examples < 200_000 else "small" if n_examples < 2_000_000 else "base"
+            preset = (
+                "tiny" if n_examples < 200_000 else "small" if n_examples < 2_000_000 else "base"
+            )
         sizes = PRESETS[preset]
         share = self.share
         if share == "auto":
@@ -117,7 +119,7 @@ class TransformerConfig:
         return replace(chosen, d_head=d_head, d_value=chosen.d_value or d_head)
 
 
-class Transformer(nn.Module):
+class Transformer(SequenceModel):
     """Encoder, decoder and output layer, from resolved settings."""
 
     def __init__(self, config: TransformerConfig, vocabularies: Vocabularies) -> None:
@@ -172,7 +174,7 @@ class Transformer(nn.Module):
         encoded = self.encode(batch["src"], batch["src_valid"])
         memory = {"valid": batch["src_valid"]}
         cache: dict[str, Growing] = {}
-        for i, layer in enumerate(self.decoder):
+        for i, layer in enumerate(self._decoder_layers()):
             memory[f"{i}.key"], memory[f"{i}.value"] = layer.cross.project(encoded)
             cache[f"{i}.key"], cache[f"{i}.value"] = layer.attention.caches(encoded.size(0))
         state = State(memory, cache)
@@ -181,20 +183,30 @@ class Transformer(nn.Module):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         memory, cache = state.memory, state.cache
-        past, t = cache["0.key"].length, tokens.size(2)
+        past, t = self._growing(cache["0.key"]).length, tokens.size(2)
         mask = masks.causal(t, past + t, tokens.device) if t > 1 else None
         memory_mask = masks.padding(memory["valid"])
         x = self._embed(tokens, self.target_embedding, self.target_positions, past)
-        for i, layer in enumerate(self.decoder):
-            names = f"{i}.key", f"{i}.value"
-            past_kv = cache[names[0]], cache[names[1]]
-            x = layer.step(x, past_kv, (memory[names[0]], memory[names[1]]), mask, memory_mask)
+        for i, layer in enumerate(self._decoder_layers()):
+            key, value = f"{i}.key", f"{i}.value"
+            past_kv = self._growing(cache[key]), self._growing(cache[value])
+            x = layer.step(x, past_kv, (memory[key], memory[value]), mask, memory_mask)
         hidden = self.decoder_norm(x[:, :, -1])  # (B, N, D)
         return self.output(hidden), state.successor(cache)
 
     def _embed(self, tokens: Tensor, weight: Tensor, positions: nn.Module, offset: int) -> Tensor:
         x = embedding(tokens, weight) * self.embed_scale
         return self.dropout(positions(x, offset))
+
+    def _decoder_layers(self) -> Iterator[DecoderLayer]:
+        for layer in self.decoder:
+            assert isinstance(layer, DecoderLayer)
+            yield layer
+
+    @staticmethod
+    def _growing(entry: Cache) -> Growing:
+        assert isinstance(entry, Growing)
+        return entry
 
     def _make_positions(self) -> nn.Module:
         c: Any = self.config
@@ -214,9 +226,7 @@ class Transformer(nn.Module):
 
     def _feed(self) -> FeedForward:
         c: Any = self.config
-        return FeedForward(
-            c.d_model, c.d_ff, c.activation, c.gated, c.bias, c.activation_dropout
-        )
+        return FeedForward(c.d_model, c.d_ff, c.activation, c.gated, c.bias, c.activation_dropout)
 
     def _self_attention(self) -> SelfAttention:
         c: Any = self.config

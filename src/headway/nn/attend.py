@@ -1,7 +1,7 @@
 """Attention itself, for every caller: `softmax(score) V`.
 
-Takes PyTorch's fused kernel unless someone is looking (`capture`), weights are dropped, or the value
-width differs from the key width, which the CPU kernel refuses.
+Takes PyTorch's fused kernel unless someone is looking (`capture`), weights are dropped, or the
+value width differs from the key width, which the CPU kernel refuses.
 """
 
 import math

@@ -25,9 +25,7 @@ def linear_cross_entropy(
     return _LinearCrossEntropy.apply(hidden, weight, bias, targets, smoothing)
 
 
-def linear_log_prob(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor
-) -> Tensor:
+def linear_log_prob(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
     """Log probability of each target, chunk by chunk. Shape: as above -> (n,)."""
     parts = []
     for h, y in zip(hidden.split(CHUNK), targets.split(CHUNK), strict=True):
@@ -90,10 +88,10 @@ def _chunk(
     """Loss per position without its mean term, and `p - (1 - eps) onehot(y)` (n, V)."""
     logits = _logits(hidden, weight, bias)
     of_target = logits.gather(1, targets[:, None])
-    top, where = logits.max(1, keepdim=True)
+    top = logits.amax(1, keepdim=True)
     probs = logits.softmax(1)
     # The largest probability is at least 1/V, so its logarithm is safe where that of p_y is not.
-    lse = top - probs.gather(1, where).log()
+    lse = top - probs.amax(1, keepdim=True).log()
     loss = lse - (1.0 - smoothing) * of_target
     probs.scatter_add_(1, targets[:, None], torch.full_like(of_target, smoothing - 1.0))
     return loss.squeeze(1), probs.to(hidden.dtype)

@@ -2,11 +2,13 @@
 
 `bernoulli_` draws one number per element and was a fifth of a training step; here one 64-bit draw
 gives four masks of 16 bits. The rate is met to 1/65536, and the scale is that of the rate met, so
-that the expectation is exact. Draws come from torch's default generator, as everywhere.
+that the expectation is exact.
 """
 
 import torch
 from torch import Tensor, nn
+
+from .random import generator
 
 _STEPS = 65536  # values of the 16 bits that decide about one element
 
@@ -20,7 +22,7 @@ def keep_mask(shape: torch.Size, rate: float, device: torch.device) -> Tensor:
     """Bool, True with probability 1 - rate."""
     size = shape.numel()
     words = torch.empty((size + 3) // 4, dtype=torch.int64, device=device)
-    words.random_(-(2**63), None)
+    words.random_(-(2**63), None, generator=generator())
     # int16 is signed: compare with the threshold moved by half the range.
     return (words.view(torch.int16)[:size] >= threshold(rate) - _STEPS // 2).view(shape)
 

@@ -24,6 +24,7 @@ class Sinusoidal(nn.Module):
         super().__init__()
         self.d_model = d_model
         self.base = base
+        self.table: Tensor
         self.register_buffer("table", sinusoidal(torch.arange(512), d_model, base), False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:

@@ -161,9 +161,7 @@ class RunDir:
         self.log.sync()
         name = f"{self.checkpoint_folder.name}/step-{step}"
         with explained(self.path, name, n_bytes(tensors) + len(text)):
-            checkpoint.save_checkpoint(
-                self.checkpoint_folder, step, tensors, text, keep, counts
-            )
+            checkpoint.save_checkpoint(self.checkpoint_folder, step, tensors, text, keep, counts)
 
     def latest_checkpoint(self, warn: Callable[[str], None]) -> Checkpoint | None:
         """The newest checkpoint that is whole, or None if there is none; `warn` hears of damage.

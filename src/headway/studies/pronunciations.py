@@ -5,9 +5,8 @@ first makes an index of rhymes. Training on the data is left to the demo.
 """
 
 import hashlib
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,24 +94,23 @@ def parse_pronunciations(lines: Iterable[str], *, stress: bool = False) -> dict[
 def write_pronunciations(data: PronunciationData, folder: Path) -> dict[str, Path]:
     """Write the splits with columns `source` (spelling) and `target` (phonemes); returns paths.
 
-    `train.tsv` has a line for each pronunciation. `valid.tsv` and `test.tsv` have one for each
-    word, with its first pronunciation; `test.jsonl` gives all of them, as a list, in `target`.
+    `train.tsv` and `test.tsv` have a line for each pronunciation, `valid.tsv` one for each word,
+    with its first pronunciation.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    every = [(item.word, spoken) for item in data.train for spoken in item.pronunciations]
-    alternatives = [
-        json.dumps({"source": item.word, "target": item.pronunciations}) for item in data.test
-    ]
     contents: Mapping[str, list[str]] = {
-        "train.tsv": _table(every),
+        "train.tsv": _table(_every(data.train)),
         "valid.tsv": _table((item.word, item.pronunciations[0]) for item in data.valid),
-        "test.tsv": _table((item.word, item.pronunciations[0]) for item in data.test),
-        "test.jsonl": alternatives,
+        "test.tsv": _table(_every(data.test)),
     }
     for name, lines in contents.items():
         text = "".join(f"{line}\n" for line in lines)
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     return {name: folder / name for name in contents}
+
+
+def _every(items: Iterable[PronouncedWord]) -> Iterator[tuple[str, str]]:
+    return ((item.word, spoken) for item in items for spoken in item.pronunciations)
 
 
 def _table(pairs: Iterable[tuple[str, str]]) -> list[str]:

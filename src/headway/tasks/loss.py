@@ -4,24 +4,39 @@ Counts are known from the batch before the forward pass; the training loop divid
 by its count over the whole update, so that micro-batches and processes change nothing.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Protocol
 
+import torch
 from torch import Tensor, nn
+
+from ..models import SequenceModel, drawing_from
 
 Batch = Mapping[str, Tensor]
 
 
-class Objective(Protocol):
-    """Model and loss in one module: what is trained, compiled and distributed."""
+class Objective(nn.Module):
+    """Model and loss in one module: what is trained, compiled and distributed.
 
-    model: nn.Module
+    Attributes:
+        weights: of each part in the whole.
+    """
+
+    model: SequenceModel
     weights: Mapping[str, float]
 
+    @abstractmethod
     def counts(self, batch: Batch) -> dict[str, int]:
         """How many terms each part sums over."""
-        ...
 
-    def __call__(self, batch: Batch) -> dict[str, Tensor]:
+    @abstractmethod
+    def sums(self, batch: Batch) -> dict[str, Tensor]:
         """The sum of each part."""
-        ...
+
+    def forward(self, batch: Batch, seed: int | None = None) -> dict[str, Tensor]:
+        """The sum of each part, with the random draws that `seed` decides."""
+        if seed is None:
+            return self.sums(batch)
+        device = next(self.model.parameters()).device
+        with drawing_from(torch.Generator(device).manual_seed(seed)):
+            return self.sums(batch)

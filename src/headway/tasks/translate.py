@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..data.codecs import TextCodec, TextConfig, learn_codecs
 from ..data.collate import collate, pad, pair_batch
 from ..data.store import Store
 from ..errors import ConfigError
+from ..metrics.error_rate import phoneme_error_rate, word_error_rate
 from ..metrics.exact import exact_match
 from ..metrics.score import Score
 from ..metrics.translation import bleu, chrf, ter
@@ -37,7 +38,9 @@ class Translate:
     name = "translate"
     columns = ("source", "target")
     needs = frozenset({"step", "score"})
-    metrics = ("bleu", "chrf", "ter", "exact")
+    metrics = ("bleu", "chrf", "ter", "exact", "wer", "per")
+    usual_metrics = ("bleu", "chrf", "ter", "exact")
+    lower_is_better = frozenset({"ter", "wer", "per"})
 
     def __init__(self, source: TextCodec, target: TextCodec) -> None:
         self.source = source
@@ -92,14 +95,12 @@ class Translate:
             [self.target.redraw(store["target"][i], (*draw, int(i), 1)) for i in indices],
         )
 
-    def objective(self, model: nn.Module, label_smoothing: float) -> SequenceLoss:
-        return SequenceLoss(model, label_smoothing)  # type: ignore[arg-type]
+    def objective(self, model: SequenceModel, label_smoothing: float) -> SequenceLoss:
+        return SequenceLoss(model, label_smoothing)
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Tensor]:
         """A batch of given texts."""
-        return pair_batch(
-            self.source.encode_batch(sources), self.target.encode_batch(targets)
-        )
+        return pair_batch(self.source.encode_batch(sources), self.target.encode_batch(targets))
 
     def predict(
         self,
@@ -114,7 +115,7 @@ class Translate:
             limits: largest output length of each, in place of the settings' rule.
         """
         results: list[list[Hypothesis]] = [[] for _ in sources]
-        device = next(model.parameters()).device  # type: ignore[attr-defined]
+        device = next(model.parameters()).device
         for rows in decode_batches([len(s) for s in sources], config.beam):
             ids, valid = pad([sources[i] for i in rows])
             batch = {
@@ -140,7 +141,11 @@ class Translate:
         tokenized: bool = False,
         resamples: int = 0,
     ) -> Score:
-        """One metric of outputs against references."""
+        """One metric of outputs against references.
+
+        `wer` and `per` are those of pronunciation papers: words that match none of their
+        references, and edits of symbols.
+        """
         if name == "exact":
             return exact_match(outputs, references)
         if name == "chrf":
@@ -149,7 +154,15 @@ class Translate:
             return ter(outputs, references, resamples=resamples)
         if name == "bleu":
             return bleu(outputs, references, tokenized=tokenized, resamples=resamples)
-        raise ConfigError(
+        if name == "wer":
+            return word_error_rate(outputs, references)
+        if name == "per":
+            return phoneme_error_rate(outputs, references, resamples=resamples)
+        raise self.unknown_metric(name)
+
+    def unknown_metric(self, name: str) -> ConfigError:
+        """What to say of a metric the task does not have."""
+        return ConfigError(
             f"no metric {name!r} for task 'translate'; expected one of {', '.join(self.metrics)}"
         )
 
@@ -158,7 +171,9 @@ def _search(
     model: SequenceModel, batch: Batch, config: SearchConfig, limits: Tensor | None
 ) -> list[list[Hypothesis]]:
     if config.beam == 1:
-        found = greedy(model, batch, bos=TextCodec.bos, eos=TextCodec.eos, config=config, limits=limits)
+        found = greedy(
+            model, batch, bos=TextCodec.bos, eos=TextCodec.eos, config=config, limits=limits
+        )
         return [[best] for best in found]
     return beam(model, batch, bos=TextCodec.bos, eos=TextCodec.eos, config=config, limits=limits)
 

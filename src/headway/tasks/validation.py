@@ -50,9 +50,8 @@ class Validator:
             limited: outputs end at their reference's length, which makes the time of an untrained
                 model that of a trained one.
         """
-        module: torch.nn.Module = objective  # type: ignore[assignment]
-        was_training = module.training
-        module.eval()
+        was_training = objective.training
+        objective.eval()
         try:
             figures = {"valid_loss": self._loss(objective)}
             outputs = self._outputs(objective, limited)
@@ -62,7 +61,7 @@ class Validator:
                 judged = self.task.judge(self.metric, outputs, self.references)
                 figures[self.metric] = judged.value
         finally:
-            module.train(was_training)
+            objective.train(was_training)
         rows = list(zip(self.sources, outputs, self.references, strict=True))
         return Validation(figures, rows[:SAMPLES])
 
@@ -71,7 +70,7 @@ class Validator:
         if self.metric == "loss":
             return -validation.figures["valid_loss"]
         value = validation.figures[self.metric]
-        return -value if self.metric == "ter" else value
+        return -value if self.metric in self.task.lower_is_better else value
 
     def _loss(self, objective: Objective) -> float:
         total, count = 0.0, 0
@@ -85,7 +84,7 @@ class Validator:
     def _outputs(self, objective: Objective, limited: bool) -> list[str]:
         sources = [self.store["source"][i] for i in self.chosen]
         limits = [len(self.store["target"][i]) for i in self.chosen] if limited else None
-        found = self.task.predict(objective.model, sources, self.search, limits)  # type: ignore[arg-type]
+        found = self.task.predict(objective.model, sources, self.search, limits)
         return [self.task.text(hypotheses[0]) for hypotheses in found]
 
     def _text(self, column: str, index: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 
 class Display(Protocol):
@@ -82,7 +82,7 @@ class Live(Lines):
             console=self.console,
             transient=True,
         )
-        self.bar = None
+        self.bar: TaskID | None = None
 
     def note(self, text: str) -> None:
         self.console.print(text, markup=False)

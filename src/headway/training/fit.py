@@ -1,7 +1,7 @@
 """The loop: updates, validations, checkpoints, until the planned number of updates is reached.
 
-Everything it needs is handed to it in a `Job`; data, processes, precision and compilation are set up
-by the caller.
+Everything it needs is handed to it in a `Job`; data, processes, precision and compilation are set
+up by the caller.
 """
 
 import signal
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,7 @@ from ..runs.module import using_weights, weights_of
 from ..tasks.loss import Batch
 from ..tasks.validation import Validator
 from .display import Display
+from .journal import Journal
 from .processes import Processes
 from .schedule import learning_rate
 from .settings import TrainConfig
@@ -70,13 +71,12 @@ class Job:
 def fit(job: Job) -> None:
     """Trains from `job.progress` to the end and saves the weights to use."""
     progress, config = job.progress, job.config
-    clock = _Clock(progress)
+    tensorboard = config.tensorboard and job.processes.is_first
+    clock = _Clock(progress, Journal(job.run, tensorboard, progress.step))
     with _signals() as caught:
         if not _is_over(job):
             for batches in _updates(job):
-                lr = learning_rate(
-                    config.schedule, config.lr, progress.step + 1, config.warmup, job.total  # type: ignore[arg-type]
-                )
+                lr = _learning_rate(job)
                 result = job.updater(batches, progress.step + 1, lr)
                 _advance(job, result)
                 clock.tick(job, result, lr)
@@ -91,7 +91,16 @@ def fit(job: Job) -> None:
                     _checkpoint(job, clock)
                     raise _interruption(job, caught[0] if caught else signal.SIGTERM)
     _finish(job)
+    clock.journal.close()
     job.display.close()
+
+
+def _learning_rate(job: Job) -> float:
+    config = job.config
+    assert config.lr is not None
+    assert config.warmup is not None
+    step = job.progress.step + 1
+    return learning_rate(config.schedule, config.lr, step, config.warmup, job.total)
 
 
 def _updates(job: Job) -> Iterator[list[tuple[int, Batch]]]:
@@ -99,7 +108,7 @@ def _updates(job: Job) -> Iterator[list[tuple[int, Batch]]]:
     stream = job.batches.after(job.progress.epoch, job.progress.batch)
     while True:
         mine = []
-        for index in range(job.config.accumulate):
+        for index in range(job.config.accumulate or 1):
             epoch, number, make = next(stream)
             if index % job.processes.world == job.processes.rank:
                 mine.append((index, make()))
@@ -117,8 +126,9 @@ def _advance(job: Job, result: Update) -> None:
 class _Clock:
     """Time spent, and the lines of figures every few seconds."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, journal: Journal) -> None:
         self.progress = progress
+        self.journal = journal
         self.before = progress.seconds
         self.start = self.last = time.perf_counter()
         self.tokens = 0
@@ -146,14 +156,14 @@ class _Clock:
         job.display.update(self.progress.step, job.total, figures)
         if job.processes.is_first:
             record = {k: v for k, v in figures.items() if k != "seconds_left"}
-            job.run.log.append(
+            self.journal.append(
+                self.progress.step,
                 {
-                    "step": self.progress.step,
                     "epoch": self.progress.epoch,
                     "minutes": self.progress.seconds / 60.0,
                     **record,
                     "norm": result.norm,
-                }
+                },
             )
         self.last, self.tokens, self.losses = now, 0, []
 
@@ -176,14 +186,14 @@ def _evaluate(job: Job, clock: _Clock) -> None:
         clock.last += time.perf_counter() - started  # validation is not training speed
         job.display.validation(progress.step, validation.figures, is_best)
         job.display.samples(validation.samples)
-        job.run.log.append(
+        clock.journal.append(
+            progress.step,
             {
-                "step": progress.step,
                 "epoch": progress.epoch,
                 "minutes": progress.seconds / 60.0,
                 **validation.figures,
                 "samples": validation.samples,
-            }
+            },
         )
     goodness = job.processes.share(goodness)
     if progress.best is None or goodness > progress.best:
@@ -263,7 +273,7 @@ def average_checkpoints(run: RunDir, steps: list[int], kind: str = "model") -> d
 def _signals() -> Iterator[list[int]]:
     """Collects the first SIGINT or SIGTERM instead of dying; a second one is not held back."""
     caught: list[int] = []
-    before = {}
+    before: dict[int, Any] = {}
 
     def catch(number: int, frame: object) -> None:
         caught.append(number)
@@ -278,8 +288,8 @@ def _signals() -> Iterator[list[int]]:
     try:
         yield caught
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for caught_number, handler in before.items():
+            signal.signal(caught_number, handler)
 
 
 def _any_caught(job: Job, caught: list[int]) -> bool:

@@ -16,16 +16,16 @@ MEASURED_SHARE = 0.02  # of the budget
 MEASURED_SECONDS = (2.0, 20.0)
 MARGIN = 0.97  # what is planned for; the rest is for checkpoints and a busy machine
 VALIDATIONS = 15
+SMALLEST = 512  # tokens of a micro-batch; below it the overhead of operations tells
 
 
-def fill_sizes(config: TrainConfig, n_parameters: int) -> TrainConfig:
-    """Batch and learning rate from the size of the model."""
+def fill_sizes(config: TrainConfig, n_parameters: int, workers: int) -> TrainConfig:
+    """Batch and learning rate from the size of the model, micro-batches from who works on them."""
     small, medium = n_parameters < 10_000_000, n_parameters < 40_000_000
-    tokens = 2048 if small else 4096 if medium else 8192
-    lr = 3e-3 if small else 1e-3 if medium else 5e-4
-    return replace(
-        config, batch_tokens=config.batch_tokens or tokens, lr=config.lr or lr
-    )
+    tokens = config.batch_tokens or (2048 if small else 4096 if medium else 8192)
+    accumulate = config.accumulate or min(workers, max(1, tokens // SMALLEST))
+    lr = config.lr or (3e-3 if small else 1e-3 if medium else 5e-4)
+    return replace(config, batch_tokens=tokens, accumulate=accumulate, lr=lr)
 
 
 def fill_length(
@@ -37,7 +37,7 @@ def fill_length(
     if not (config.steps or config.epochs or config.minutes):
         epochs = min(60, max(3, round(900_000 / n_examples)))
     if epochs:
-        per_epoch = batches_per_epoch() / config.accumulate
+        per_epoch = batches_per_epoch() / (config.accumulate or 1)
         limits.append(max(1, math.ceil(epochs * per_epoch)))
     if config.minutes:
         limits.append(_steps_in(config.minutes * 60.0, config.evaluate_every, measure))

@@ -19,9 +19,10 @@ class TrainConfig:
     """A budget in minutes, validation included: a short measured start turns it into a number of
     updates, which is recorded and shapes the schedule, so that resuming stays exact."""
     batch_tokens: Annotated[int, Ge(1)] | None = None
-    """Target tokens per micro-batch, padding included; source tokens are held to the same."""
-    accumulate: Annotated[int, Ge(1)] = 1
-    """Micro-batches per update, over all processes together."""
+    """Target tokens per update, padding included; source tokens are held to the same."""
+    accumulate: Annotated[int, Ge(1)] | None = None
+    """Micro-batches that an update is divided into, over all threads and processes together. Left
+    out, one for each thread of the CPU (they work side by side) or one on a GPU."""
     optimizer: Literal["adamw", "adam", "adam_l2", "sgd"] = "adamw"
     """`adam` has no decay, `adam_l2` adds decay to the gradient, `adamw` decays weights apart."""
     lr: Annotated[float, Gt(0)] | None = None

@@ -65,7 +65,7 @@ def pack(
 ) -> dict[str, Tensor]:
     """All tensors of a checkpoint under one flat naming."""
     tensors = {f"model.{name}": value for name, value in weights_of(model).items()}
-    names = {parameter: name for name, parameter in model.named_parameters()}
+    names: dict[Tensor, str] = {p: name for name, p in model.named_parameters()}
     for parameter, entries in optimizer.state.items():
         for key, value in entries.items():
             if isinstance(value, Tensor):

@@ -1,6 +1,11 @@
-"""One update: forward and backward over its micro-batches, clipping, the optimiser's step."""
+"""One update: forward and backward over its micro-batches, clipping, the optimiser's step.
 
-from collections.abc import Sequence
+On a CPU the micro-batches of an update are worked on by one-thread workers side by side: that beats
+giving each operation several threads, which must wait for each other a thousand times an update.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -10,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ..tasks.loss import Batch, Objective
 from .processes import Processes
-from .seeds import seed_microbatch
+from .seeds import microbatch_seed
 
 
 @dataclass(frozen=True)
@@ -22,8 +27,21 @@ class Update:
     norm: float
 
 
+@dataclass(frozen=True)
+class _Result:
+    """What one micro-batch gave: the sum of each part, and gradients if they were not added up."""
+
+    sums: dict[str, float]
+    gradients: Sequence[Tensor | None] = ()
+
+
 class Updater:
-    """Applies updates to an objective; holds no state but what it was given."""
+    """Applies updates to an objective.
+
+    Args:
+        autocast: makes the context of a forward pass, for lower precision.
+        workers: threads that work on micro-batches at the same time; 1 works on them in turn.
+    """
 
     def __init__(
         self,
@@ -32,22 +50,31 @@ class Updater:
         seed: int,
         clip: float,
         processes: Processes,
-        autocast: AbstractContextManager[object] | None = None,
+        autocast: Callable[[], AbstractContextManager[object]] = nullcontext,
+        workers: int = 1,
     ) -> None:
         self.objective = objective
         self.optimizer = optimizer
         self.seed = seed
         self.clip = clip
         self.processes = processes
-        self.autocast = autocast or nullcontext()
+        self.autocast = autocast
+        self.parameters: list[nn.Parameter] = [
+            p for group in optimizer.param_groups for p in group["params"]
+        ]
         self._module: nn.Module | None = None
-        self.parameters = [p for g in optimizer.param_groups for p in g["params"]]
+        self._pool: ThreadPoolExecutor | None = None
+        if workers > 1 and not _draws_elsewhere(objective):
+            self._threads = max(1, torch.get_num_threads() // workers)
+            self._pool = ThreadPoolExecutor(
+                workers, initializer=torch.set_num_threads, initargs=(self._threads,)
+            )
 
     @property
     def module(self) -> nn.Module:
         """The objective, wrapped at its first use: wrapping waits for the other processes."""
         if self._module is None:
-            self._module = self.processes.wrap(self.objective)  # type: ignore[arg-type]
+            self._module = self.processes.wrap(self.objective)
         return self._module
 
     def __call__(self, batches: Sequence[tuple[int, Batch]], update: int, lr: float) -> Update:
@@ -58,15 +85,12 @@ class Updater:
         """
         counts = self._counts([batch for _, batch in batches])
         self.optimizer.zero_grad(set_to_none=True)
-        sums = dict.fromkeys(counts, 0.0)
-        for position, (index, batch) in enumerate(batches, start=1):
-            seed_microbatch(self.seed, update, index)
-            with self._sync(position == len(batches)):
-                parts = self._backward(batch, counts)
-            for name, value in parts.items():
-                sums[name] += value
+        if self._pool is not None and len(batches) > 1 and self.processes.world == 1:
+            results = self._side_by_side(self._pool, batches, update, counts)
+        else:
+            results = self._in_turn(batches, update, counts)
         norm = self._step(lr)
-        totals = self.processes.sum([sums[name] for name in counts])
+        totals = self.processes.sum([sum(r.sums[name] for r in results) for name in counts])
         losses = {
             name: total / max(counts[name], 1) for name, total in zip(counts, totals, strict=True)
         }
@@ -79,17 +103,62 @@ class Updater:
         totals = self.processes.sum([float(sum(c[name] for c in each)) for name in names])
         return {name: int(total) for name, total in zip(names, totals, strict=True)}
 
-    def _backward(self, batch: Batch, counts: dict[str, int]) -> dict[str, float]:
-        with self.autocast:
-            sums: dict[str, Tensor] = self.module(batch)
+    def _in_turn(
+        self, batches: Sequence[tuple[int, Batch]], update: int, counts: dict[str, int]
+    ) -> list[_Result]:
+        results = []
+        for position, (index, batch) in enumerate(batches, start=1):
+            with self._sync(position == len(batches)):
+                loss, sums = self._forward(batch, microbatch_seed(self.seed, update, index), counts)
+                loss.backward()
+            results.append(_Result(sums))
+        return results
+
+    def _side_by_side(
+        self,
+        pool: ThreadPoolExecutor,
+        batches: Sequence[tuple[int, Batch]],
+        update: int,
+        counts: dict[str, int],
+    ) -> list[_Result]:
+        """The same sums as in turn: gradients are added in the order of the micro-batches."""
+
+        def work(item: tuple[int, Batch]) -> _Result:
+            index, batch = item
+            loss, sums = self._forward(batch, microbatch_seed(self.seed, update, index), counts)
+            return _Result(sums, torch.autograd.grad(loss, self.parameters, allow_unused=True))
+
+        threads = torch.get_num_threads()
+        torch.set_num_threads(self._threads)  # the matrix library has one setting for all
+        try:
+            results = list(pool.map(work, batches))
+        finally:
+            torch.set_num_threads(threads)
+        for parameter, *gradients in zip(
+            self.parameters, *(r.gradients for r in results), strict=True
+        ):
+            for gradient in gradients:
+                if parameter.grad is None:
+                    parameter.grad = gradient
+                elif gradient is not None:
+                    parameter.grad += gradient
+        return results
+
+    def _forward(
+        self, batch: Batch, seed: int, counts: dict[str, int]
+    ) -> tuple[Tensor, dict[str, float]]:
+        """The micro-batch's share of the loss, and the plain sums for the log."""
+        if self._pool is None:
+            torch.manual_seed(seed)  # for modules that draw from the default generator
+        with self.autocast():
+            sums: dict[str, Tensor] = self.module(batch, seed)
         # Processes average their gradients where the loss wants their sum.
         world = self.processes.world
         terms = [
             sums[name] * (world * self.objective.weights[name] / max(counts[name], 1))
             for name in sums
         ]
-        torch.stack(terms).sum().backward()
-        return {name: value.item() for name, value in sums.items()}
+        return torch.stack(terms).sum(), {name: value.item() for name, value in sums.items()}
 
     def _sync(self, last: bool) -> AbstractContextManager[object]:
         """Processes talk once per update, in the backward pass of the last micro-batch."""
@@ -106,3 +175,13 @@ class Updater:
             group["lr"] = lr
         self.optimizer.step()
         return norm.item()
+
+
+def _draws_elsewhere(module: nn.Module) -> bool:
+    """Whether a module draws from torch's default generator, which threads would share."""
+    return any(
+        (isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0)
+        or (isinstance(m, nn.RNNBase) and m.dropout > 0)
+        or (isinstance(m, nn.MultiheadAttention) and m.dropout > 0)
+        for m in module.modules()
+    )

@@ -60,7 +60,9 @@ def _check(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Seq
 
 
 def _label(token: str) -> str:
-    return f'<span dir="auto" title="{text(token)}">{text(_show(token))}</span>'
+    shown = _show(token)
+    kind = ' class="letter"' if len(shown) == 1 else ""  # fits over its column without being turned
+    return f'<span{kind} dir="auto" title="{text(token)}">{text(shown)}</span>'
 
 
 def _show(token: str) -> str:

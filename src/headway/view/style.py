@@ -144,6 +144,7 @@ table { border-collapse: collapse; }
   writing-mode: vertical-rl; text-orientation: sideways; transform: rotate(180deg);
   line-height: var(--cell); max-height: 18em; overflow: hidden; text-overflow: ellipsis;
 }
+.heat thead span.letter { writing-mode: horizontal-tb; transform: none; }
 .heat td {
   width: var(--cell); min-width: var(--cell); height: var(--cell);
   padding: 0; background: var(--faint); border-radius: 2px;

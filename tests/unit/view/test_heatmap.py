@@ -45,6 +45,12 @@ def test_white_space_is_shown():
         assert f">{visible}</span>" in html
 
 
+def test_only_single_letters_stand_upright(read):
+    found = read(heatmap([[1.0, 0.0, 0.0]], ["r1"], ["日", " a", " "], "t"))
+    labels = [span.get("class") for span in found.all("span") if "title" in span]
+    assert labels == ["letter", None, "letter", None]
+
+
 def test_extremes():
     html = heatmap([[math.nan, -0.5, 2.0, math.inf]], ["r"], list("abcd"), "t")
     assert opacities(html) == [0.0, 1.0]

@@ -1,0 +1,105 @@
+"""What a run directory tells about itself, finished or not, as plain data."""
+
+import json
+from typing import Any
+
+from .. import config as configs
+from ..data.corpora import Corpus, as_corpora
+from ..runs import RunDir
+from ..runs.directory import HEADER, WEIGHTS
+from ..tasks import TASKS, Translate
+from .assembly import build
+from .config import RunConfig, stored_config
+
+
+def info(run: RunDir) -> dict[str, Any]:
+    """Everything worth knowing about a run; what is not decided yet is None."""
+    config = stored_config(run)
+    task = TASKS[config.task].load(run.codecs) if run.codecs.exists() else None
+    tensors, rule = run.load_weights() if (run.path / WEIGHTS).exists() else ({}, {})
+    weights: dict[str, Any] | None = None
+    if rule:
+        weights = {"rule": rule["rule"], "step": int(rule["step"])}
+    return {
+        "run": str(run.path),
+        "task": config.task,
+        "model": configs.to_dict(config)["model"],
+        "parameters": sum(t.numel() for t in tensors.values()) or _n_parameters(config, task),
+        "vocabulary": _vocabulary(task),
+        "data": _data(run, config),
+        "steps": _steps(run, config, weights["step"] if weights else 0),
+        "best": best_validation(run, config),
+        "weights": weights,
+        "seed": config.seed,
+        "facts": run.facts,
+        "headway": run.version,
+        "format": json.loads(run.read_text(HEADER))["format"],
+    }
+
+
+def best_validation(run: RunDir, config: RunConfig) -> dict[str, Any] | None:
+    """The validation that the run judges best: its metric, value and step."""
+    task = TASKS[config.task]
+    metric = task.metrics[0] if config.train.metric == "auto" else config.train.metric
+    key = "valid_loss" if metric == "loss" else metric
+    sign = -1 if metric == "loss" or metric in task.lower_is_better else 1
+    found = [record for record in run.log.read() if key in record]
+    if not found:
+        return None
+    best = max(found, key=lambda record: sign * record[key])  # the first of equals
+    return {"metric": metric, "value": best[key], "step": best["step"]}
+
+
+def _n_parameters(config: RunConfig, task: Translate | None) -> int | None:
+    if task is None or config.train.batch_tokens is None:
+        return None  # sizes of the model are filled in together with it
+    return sum(parameter.numel() for parameter in build(config, task).parameters())
+
+
+def _vocabulary(task: Translate | None) -> dict[str, Any] | None:
+    if task is None:
+        return None
+    sizes = task.vocabularies
+    return {
+        "kind": task.target.tokenizer.settings.kind,
+        "source": sizes.source,
+        "target": sizes.target,
+        "shared": sizes.shared,
+    }
+
+
+def _data(run: RunDir, config: RunConfig) -> dict[str, Any]:
+    """Files of each set as the run file names them, and the keys of the prepared ones."""
+    keys = {}
+    if (run.path / "data.json").exists():
+        keys = json.loads(run.read_text("data.json"))
+    sets = {
+        name: {
+            "files": [
+                file
+                for corpus in as_corpora(getattr(config.data, name), f"data.{name}")
+                for file in _files(corpus)
+            ],
+            "key": keys.get(name),
+        }
+        for name in ("train", "valid", "test")
+        if getattr(config.data, name) is not None
+    }
+    return {"root": config.data.root, **sets}
+
+
+def _files(corpus: Corpus) -> list[str]:
+    if corpus.file is not None:
+        return [corpus.file]
+    return [str(name) for name in (corpus.source, corpus.target) if name is not None]
+
+
+def _steps(run: RunDir, config: RunConfig, of_weights: int) -> dict[str, Any]:
+    records = run.log.read()
+    return {
+        "done": max([of_weights, *(record.get("step") or 0 for record in records)]),
+        "planned": config.train.steps,
+        "finished": bool(records) and records[-1].get("finished") is True,
+        "checkpoints": run.checkpoints(),
+        "minutes": max([0.0, *(record.get("minutes") or 0.0 for record in records)]),
+    }

@@ -1,0 +1,190 @@
+"""`report.html` of a run directory: gathers what a run left behind, finished or not.
+
+How it looks is `view.report`; test scores and samples of choice come from the caller.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..metrics.score import Score
+from ..models import FAMILIES
+from ..runs import RunDir
+from ..runs.directory import WEIGHTS
+from ..tasks import TASKS
+from ..view.report import Command, History, Moment, Picture, ReportData, Sample, report
+from .config import RunConfig, stored_config
+from .translator import Translator, load
+
+REPORT = "report.html"
+METRICS = {"chrf": "chrF", "exact": "Exact match"}  # the others are abbreviations
+LONGEST_PICTURE = 60  # tokens on one axis; beyond that cells are too small to read
+
+Records = list[dict[str, Any]]
+
+
+def write_report(
+    run: str | Path,
+    *,
+    title: str | None = None,
+    subtitle: str | None = None,
+    scores: Mapping[str, Sequence[Score]] | None = None,
+    samples: Sequence[Sample] | None = None,
+    commands: Sequence[Command] | None = None,
+) -> Path:
+    """Writes the report page of a run and returns its path.
+
+    Args:
+        scores: what was scored ("Test set, 1,000 dates") -> its figures.
+        samples: shown in place of those of the last validation; the attention picture is of the
+            first.
+        commands: shown in place of the usual ones.
+
+    Raises:
+        RunError: the directory is no run, is damaged, or is being written to.
+    """
+    directory = RunDir.open(run)
+    config, records = stored_config(directory), directory.log.read()
+    model = load(run) if (directory.path / WEIGHTS).exists() else None
+    shown = list(samples) if samples is not None else _last_samples(records, model)
+    data = ReportData(
+        title=title or directory.path.resolve().name,
+        subtitle=subtitle or _standing(config, records),
+        facts=_facts(config, records, model),
+        machine=_machine(directory),
+        scores=scores or {},
+        records=records,
+        metrics=_metrics(config),
+        samples=shown,
+        histories=_histories(records),
+        pictures=_pictures(model, shown),
+        notes=_notes(records),
+        commands=usual_commands(directory, config, records) if commands is None else commands,
+    )
+    with directory.lock():
+        directory.write_text(REPORT, report(data))
+    return directory.path / REPORT
+
+
+def usual_commands(run: RunDir, config: RunConfig, records: Records) -> list[Command]:
+    """What to type next, by what the run has reached."""
+    path = shlex.quote(str(run.path))
+    commands = []
+    if not _is_finished(records):
+        commands.append(Command(f"headway resume {path}", "Go on exactly where it stopped."))
+    if (run.path / WEIGHTS).exists():
+        commands.append(Command(f"headway translate {path} FILE", "Use it; without FILE, type."))
+        where = "" if config.data.test is not None else " --data FILE"
+        purpose = "Score it on its test data." if not where else "Score it on data of your own."
+        commands.append(Command(f"headway evaluate {path}{where}", purpose))
+    return [*commands, Command(f"headway info {path}", "What is in the run directory.")]
+
+
+def duration(minutes: float) -> str:
+    """`48 s`, `2 min 41 s`, `1 h 5 min`."""
+    seconds = round(minutes * 60)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60} min"
+
+
+def _is_finished(records: Records) -> bool:
+    return bool(records) and records[-1].get("finished") is True
+
+
+def _last(records: Records, key: str, default: Any = None) -> Any:
+    """The newest value of a key in the log."""
+    return next((record[key] for record in reversed(records) if key in record), default)
+
+
+def _standing(config: RunConfig, records: Records) -> str:
+    step, total = _last(records, "step", 0), config.train.steps
+    if _is_finished(records):
+        return f"Trained for {duration(_last(records, 'minutes', 0.0))}."
+    planned = f" of {total:,}" if total else ""
+    return f"Not finished: the log ends at step {step:,}{planned}."
+
+
+def _facts(config: RunConfig, records: Records, model: Translator | None) -> dict[str, str]:
+    preset = getattr(config.model, "preset", None)
+    facts = {
+        "Task": config.task,
+        "Model": config.model.family + (f", {preset}" if preset else ""),
+    }
+    if model is not None:
+        facts["Parameters"] = f"{model.n_parameters:,}"
+    names = {"train": "Training examples", "valid": "Validation examples"}
+    for key, count in _last(records, "examples", {}).items():
+        facts[names[key]] = f"{count:,}"
+    facts["Seed"] = str(config.seed)
+    facts["Steps"] = f"{_last(records, 'step', 0):,}"
+    facts["Training time"] = duration(_last(records, "minutes", 0.0))
+    if model is not None:
+        facts["Weights"] = f"{model.rule['rule']} (step {int(model.rule['step']):,})"
+    return facts
+
+
+def _machine(run: RunDir) -> dict[str, str]:
+    names = {
+        "device": "Device",
+        "threads": "Threads",
+        "machine": "Machine",
+        "processes": "Processes",
+        "torch": "PyTorch",
+    }
+    known = {label: str(run.facts[key]) for key, label in names.items() if key in run.facts}
+    return known | {"headway": run.version}
+
+
+def _metrics(config: RunConfig) -> dict[str, str]:
+    """The metric that validations are judged by; beside a loss, the task's own choice."""
+    metric = config.train.metric
+    if metric in ("auto", "loss"):
+        metric = TASKS[config.task].metrics[0]
+    return {metric: METRICS.get(metric, metric.upper())}
+
+
+def _last_samples(records: Records, model: Translator | None) -> list[Sample]:
+    """What the last validation showed, put to the weights that were kept if there are any."""
+    rows = _last(records, "samples", [])
+    if model is None or not rows:
+        return [Sample(source, output, expected) for source, output, expected in rows]
+    found = model.translate([source for source, _, _ in rows], too_long="split")
+    return [
+        Sample(source, result.text, expected, result.outputs[0].confidence)
+        for (source, _, expected), result in zip(rows, found, strict=True)
+    ]
+
+
+def _histories(records: Records) -> list[History]:
+    """Each validation sample through training, at the moments when its output changed."""
+    moments: dict[tuple[str, str], list[Moment]] = {}
+    for record in records:
+        for source, output, expected in record.get("samples", []):
+            so_far = moments.setdefault((source, expected), [])
+            if not so_far or so_far[-1].output != output:
+                so_far.append(Moment(record["step"], output, record.get("minutes")))
+    return [History(source, found, expected) for (source, expected), found in moments.items()]
+
+
+def _pictures(model: Translator | None, samples: Sequence[Sample]) -> list[Picture]:
+    if model is None or "attend" not in FAMILIES[model.config.model.family].abilities:
+        return []
+    for sample in samples:
+        if not sample.source.strip():
+            continue
+        attention = model.attention(sample.source, sample.output)
+        if max(len(attention.source), len(attention.target)) > LONGEST_PICTURE:
+            continue
+        weights = attention.cross().tolist()
+        title = "Where each output token looks in the input (mean of layers and heads)"
+        return [Picture(title, weights, attention.target, attention.source)]
+    return []
+
+
+def _notes(records: Records) -> dict[str, list[str]]:
+    notes: dict[str, list[str]] = _last(records, "notes", {})
+    return notes

@@ -1,0 +1,100 @@
+"""`headway demo`: the main job on embedded data."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .learning import display_for
+from .options import Json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..studies.demo import DemoResult
+    from ..view.report import Sample
+
+FIRST = "dates"
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="dates: as people write them in many languages, to ISO form; "
+        "pronounce: English spelling to phonemes.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="The run directory to make; by default runs/demo, or runs/demo-NAME.",
+    ),
+]
+
+
+def demo(name: Name = FIRST, out: Out = None, as_json: Json = False) -> None:
+    """Trains on embedded data, uses the model, writes a report.
+
+    Takes a few minutes on two cores and downloads nothing.
+
+    Example: headway demo --out runs/demo
+    """
+    from ..studies.demo import run_demo
+
+    where = out or Path("runs", "demo" if name == FIRST else f"demo-{name}")
+    with display_for(where) as display:
+        result = run_demo(name, where, display)
+    if as_json:
+        print(json.dumps(result.to_dict()))
+    else:
+        _show(result)
+
+
+def _show(result: "DemoResult") -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, soft_wrap=False)
+    console.print(_table(result.rows))
+    for line in _lines(result):
+        print(line)
+
+
+def _table(rows: list["Sample"]) -> "Table":
+    """Rich knows how wide letters of every script are."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE)
+    for heading in ("input", "output", "confidence", ""):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        sure = "" if row.confidence is None else f"{row.confidence:.1%}"
+        cells = (row.source, row.output, sure, _verdict(row))
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def _verdict(row: "Sample") -> str:
+    if row.is_right is None:
+        return ""
+    return "right" if row.is_right else f"wrong: {row.expected}"
+
+
+def _lines(result: "DemoResult") -> Iterator[str]:
+    for label, scores in result.scores.items():
+        yield f"{label}:"
+        for score in scores.values():
+            interval = "" if score.low is None else f"  [{score.low:.2f}, {score.high:.2f}]"
+            yield f"  {score.name} {score.value:.2f}%{interval}"
+    yield ""
+    size = f"{result.parameters:,} parameters, {result.steps:,} updates"
+    yield f"{size}, {result.minutes:.1f} minutes in all"
+    yield f"run:     {result.run}"
+    yield f"report:  {result.report}"
+    yield "next:"
+    for command in result.commands:
+        yield f"  {command.line}  # {command.purpose}"

@@ -1,0 +1,146 @@
+"""`headway evaluate`: scores with intervals and signatures, and counts of strange outputs."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import RunError
+from .options import (
+    Alpha,
+    Beam,
+    Data,
+    Format,
+    Json,
+    MaxLength,
+    Run,
+    Source,
+    Split,
+    Target,
+    Threads,
+    set_threads,
+)
+from .pairs import read_pairs
+from .translate import one_line
+
+if TYPE_CHECKING:
+    from ..api import Evaluation
+    from ..data.read import Row
+
+Tokenized = Annotated[
+    bool,
+    typer.Option("--tokenized", help="The targets are tokenised already: BLEU cuts at spaces."),
+]
+Group = Annotated[
+    bool,
+    typer.Option(
+        "--group", help="Lines with the same source are one item with several right answers."
+    ),
+]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="bleu, chrf, ter, exact, wer or per; may be given again."),
+]
+Outputs = Annotated[
+    Path | None, typer.Option("--outputs", metavar="FILE", help="Also write the outputs here.")
+]
+
+
+def evaluate(
+    run: Run,
+    source: Source = None,
+    target: Target = None,
+    data: Data = None,
+    form: Format = None,
+    metric: Metric = None,
+    tokenized: Tokenized = False,
+    group: Group = False,
+    beam: Beam = None,
+    alpha: Alpha = None,
+    max_length: MaxLength = None,
+    split: Split = False,
+    outputs: Outputs = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Scores a run on a test set: by default its own.
+
+    For pronunciations as the papers count them: --group --metric wer --metric per.
+
+    Example: headway evaluate runs/mine --source test.en --target test.de
+    """
+    from ..api import load
+
+    set_threads(threads)
+    translator = load(run)
+    search: dict[str, Any] = {"beam": beam, "alpha": alpha, "max_length": max_length}
+    settings = translator.search_config(**search)
+    rows = read_pairs(translator, source, target, data, form)
+    sources, references, places = _grouped(rows) if group else _ungrouped(rows)
+    result = translator.evaluate(
+        sources,
+        references,
+        tokenized=tokenized,
+        metrics=metric,
+        too_long="split" if split else "refuse",
+        places=places,
+        **search,
+    )
+    record = {
+        "run": str(run),
+        "n": len(sources),
+        "metrics": {name: score.to_dict() for name, score in result.scores.items()},
+        "flags": result.flags.to_dict(),
+        "search": asdict(settings),
+        "weights": {"rule": translator.rule["rule"], "step": int(translator.rule["step"])},
+    }
+    print(json.dumps(record) if as_json else "\n".join(_table(result, record)))
+    if outputs is not None:
+        _write(outputs, result.outputs)
+
+
+def _ungrouped(rows: Iterable["Row"]) -> tuple[list[str], list[list[str]], list[str]]:
+    sources, references, places = [], [], []
+    for row in rows:
+        sources.append(row.values[0])
+        references.append([row.values[1]])
+        places.append(row.where)
+    return sources, references, places
+
+
+def _grouped(rows: Iterable["Row"]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Each distinct source once, where it stood first, with all its targets."""
+    targets: dict[str, list[str]] = {}
+    places = []
+    for row in rows:
+        source, target = row.values
+        if source not in targets:
+            targets[source] = []
+            places.append(row.where)
+        targets[source].append(target)
+    return list(targets), list(targets.values()), places
+
+
+def _table(result: "Evaluation", record: dict[str, Any]) -> Iterator[str]:
+    yield f"{'metric':12} {'value':>7}  {'95% interval':16}  signature"
+    for score in result.scores.values():
+        interval = "" if score.low is None else f"[{score.low:.2f}, {score.high:.2f}]"
+        yield f"{score.name:12} {score.value:7.2f}  {interval:16}  {score.signature}"
+    search, weights = record["search"], record["weights"]
+    yield ""
+    yield (
+        f"{record['n']} lines, beam {search['beam']}, alpha {search['alpha']:g}; "
+        f"weights: {weights['rule']}, step {weights['step']}"
+    )
+    counts = result.flags.counts.items()
+    yield "strange outputs: " + ", ".join(f"{name} {count}" for name, count in counts)
+
+
+def _write(path: Path, outputs: list[str]) -> None:
+    try:
+        path.write_text("".join(one_line(text) + "\n" for text in outputs), encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"--outputs {path} cannot be written: {error.strerror}") from None

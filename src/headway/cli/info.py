@@ -1,0 +1,90 @@
+"""`headway info`: what a run directory holds."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from .options import Json, Run
+
+UNDECIDED = "not decided yet"
+
+
+def info(run: Run, as_json: Json = False) -> None:
+    """Tells what a run is and how far it has come.
+
+    Also for a run that is not finished.
+
+    Example: headway info runs/mine
+    """
+    from ..api.info import info as facts_of
+    from ..runs import RunDir
+
+    facts = facts_of(RunDir.open(run))
+    print(json.dumps(facts) if as_json else "\n".join(_lines(facts)))
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    shown = {
+        "run": facts["run"],
+        "task": facts["task"],
+        "model": _model(facts["model"]),
+        "parameters": UNDECIDED if facts["parameters"] is None else f"{facts['parameters']:,}",
+        "vocabulary": _vocabulary(facts["vocabulary"]),
+        **_data(facts["data"]),
+        "updates": _steps(facts["steps"]),
+        "best": _best(facts["best"]),
+        "weights": _weights(facts["weights"]),
+        "seed": facts["seed"],
+        "made with": ", ".join(f"{name} {value}" for name, value in _versions(facts)),
+        "format": facts["format"],
+    }
+    for name, value in shown.items():
+        yield f"{name + ':':13} {value}"
+
+
+def _model(model: dict[str, Any]) -> str:
+    """The family and its sizes: what is a whole number."""
+    sizes = [f"{k} {v}" for k, v in model.items() if type(v) is int and k != "max_positions"]
+    return ", ".join([model["family"], *sizes])
+
+
+def _vocabulary(vocabulary: dict[str, Any] | None) -> str:
+    if vocabulary is None:
+        return UNDECIDED
+    if vocabulary["shared"]:
+        return f"{vocabulary['source']} {vocabulary['kind']}, shared"
+    return f"{vocabulary['source']} source and {vocabulary['target']} target {vocabulary['kind']}"
+
+
+def _data(data: dict[str, Any]) -> dict[str, str]:
+    shown = {"data": data["root"]}
+    for name in ("train", "valid", "test"):
+        if name in data:
+            key = f" (key {data[name]['key']})" if data[name]["key"] else ""
+            shown[f"  {name}"] = ", ".join(data[name]["files"]) + key
+    return shown
+
+
+def _steps(steps: dict[str, Any]) -> str:
+    planned = UNDECIDED if steps["planned"] is None else steps["planned"]
+    saved = ", ".join(map(str, steps["checkpoints"])) or "none"
+    state = "finished" if steps["finished"] else "not finished"
+    return (
+        f"{steps['done']} of {planned}, {steps['minutes']:.1f} minutes, {state}; "
+        f"checkpoints: {saved}"
+    )
+
+
+def _best(best: dict[str, Any] | None) -> str:
+    if best is None:
+        return "no validation yet"
+    return f"{best['metric']} {best['value']:.4g} at step {best['step']}"
+
+
+def _weights(weights: dict[str, Any] | None) -> str:
+    return "none yet" if weights is None else f"{weights['rule']}, step {weights['step']}"
+
+
+def _versions(facts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "headway", facts["headway"]
+    yield from facts["facts"].items()

@@ -1,0 +1,59 @@
+"""Which pairs `evaluate` and `score` work on: the run's test set, or what the user names."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from ..api import Translator
+    from ..data.read import Row
+
+
+def read_pairs(
+    translator: "Translator",
+    source: str | None,
+    target: str | None,
+    data: str | None,
+    form: str | None,
+) -> Iterator["Row"]:
+    """Rows of source and target with their places; file names start from where the user stands."""
+    from ..data.corpora import as_corpora
+    from ..data.read import read
+
+    if source is None and target is None and data is None:
+        corpora = as_corpora(translator.config.data.test, "data.test")
+        root = Path(translator.config.data.root or ".")
+        if not corpora:
+            raise ConfigError(
+                f"the run file of {translator.run.path} names no data.test; "
+                "give --source and --target, or --data"
+            )
+    else:
+        corpora, root = (_corpus(source, target, data, form),), Path()
+    for corpus in corpora:
+        yield from read(corpus, translator.task.columns, root)
+
+
+def _corpus(source: str | None, target: str | None, data: str | None, form: str | None) -> Any:
+    from ..data.corpora import Corpus, Format
+
+    if data is None and (source is None or target is None):
+        missing = "--source" if source is None else "--target"
+        raise ConfigError(f"{missing} is missing: give --source and --target together, or --data")
+    if data is None and form is not None:
+        raise ConfigError("--format goes with --data; --source and --target are plain lines")
+    if form is not None and form not in get_args(Format):
+        raise ConfigError(f"--format {form}: expected one of {', '.join(get_args(Format))}")
+    columns = {"source": source, "target": target}
+    if data is not None:
+        columns = {name: _column(text) for name, text in columns.items()}
+    return Corpus(file=data, **columns, format=form or "auto")  # type: ignore[arg-type]
+
+
+def _column(text: str | None) -> Any:
+    """A column as the run file would have it: numbers are places, all else is a name."""
+    if text is None:
+        return None
+    return int(text) if text.removeprefix("-").isdecimal() else text

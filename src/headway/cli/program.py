@@ -1,0 +1,163 @@
+"""The program around the verbs: which there are, how errors are said, which exit code they give.
+
+0 done, 1 failed, 2 wrong usage, 130 and 143 interrupted. Errors the user can mend are one line
+each; tracebacks are shown only with `--debug`.
+"""
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from ..errors import HeadwayError
+from . import average, config, demo, evaluate, info, resume, score, train, translate
+from .allocator import keep_freed_memory
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141  # as a shell reports a program whose reader has gone
+VERBS: dict[str, Callable[..., None]] = {
+    "demo": demo.demo,
+    "train": train.train,
+    "resume": resume.resume,
+    "translate": translate.translate,
+    "evaluate": evaluate.evaluate,
+    "score": score.score,
+    "info": info.info,
+    "config": config.config,
+    "average": average.average,
+}
+# The class of all complaints about the command line, under a name that every typer has.
+UsageError = typer.BadParameter.__mro__[1]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        arguments: those of the process unless given.
+
+    Returns:
+        The exit code.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    given, debug = _without_debug(given)
+    _speak_utf8()
+    try:
+        _run(given)
+    except typer.Exit as error:
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_output()
+        return BROKEN_PIPE
+    except Exception as error:
+        return _explain(error, debug)
+    return 0
+
+
+def _speak_utf8() -> None:
+    """Text comes in as UTF-8 and goes out as UTF-8, whatever the locale."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+
+
+def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
+    """The arguments without `--debug`, which may stand before or after the verb."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [argument for argument in arguments[:end] if argument != "--debug"]
+    return options + arguments[end:], len(options) < end
+
+
+def _run(arguments: list[str]) -> None:
+    command = typer.main.get_command(_app())
+    with command.make_context("headway", list(arguments)) as context:
+        command.invoke(context)
+    sys.stdout.flush()  # here, where a reader that has gone is still understood
+
+
+def _app() -> typer.Typer:
+    app = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,  # plain help takes half the time of boxes
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(_start)
+    for name, verb in VERBS.items():
+        app.command(name)(verb)
+    return app
+
+
+def _start(
+    context: typer.Context,
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show the traceback of an error; also after the verb."),
+    ] = False,
+) -> None:
+    """Trains attention models on your own sequences, and uses them.
+
+    Start with `headway demo`, or with `headway train RUN.toml --out DIR`. Each verb explains
+    itself: `headway train --help`.
+    """
+    if show_version:
+        print(f"headway {_version()}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+    else:
+        keep_freed_memory()
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("headway")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _explain(error: Exception, debug: bool) -> int:
+    """Says what went wrong and gives the exit code."""
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, HeadwayError):
+        for line in str(error).splitlines():
+            _say(f"error: {line}")
+        return error.exit_code
+    if isinstance(error, UsageError):
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "headway"
+        message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+        _say(f"error: {message}; see {path} --help")
+        return 2
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    hint = "" if debug else "; run again with --debug for the traceback"
+    _say(f"error: {what} (this is a bug{hint})")
+    return 1
+
+
+def _say(text: str) -> None:
+    try:
+        print(f"headway: {text}", file=sys.stderr)
+    except BrokenPipeError:
+        _silence_output()
+
+
+def _silence_output() -> None:
+    """Nobody reads any more: else the interpreter would complain when it flushes at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())

@@ -1,0 +1,32 @@
+"""`headway train`: from a run file to a run directory."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .learning import learn
+from .options import Json
+
+RunFile = Annotated[Path, typer.Argument(metavar="RUN.toml", help="The run file.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="KEY=VALUE", help="Settings in place of the run file's: train.lr=3e-4"),
+]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="The run directory to make; new or empty.")
+]
+
+
+def train(run_file: RunFile, out: Out, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Trains a model as a run file says.
+
+    Writes a run directory with a report page. Ctrl-C saves and says how to go on.
+
+    Example: headway train run.toml train.minutes=10 --out runs/mine
+    """
+    from ..api import read_config
+    from ..api import train as start
+
+    config = read_config(run_file, overrides or ())
+    learn(out, lambda display: start(config, out, display), as_json)

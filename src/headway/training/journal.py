@@ -1,0 +1,39 @@
+"""What a run writes down as it goes: `log.jsonl` always, TensorBoard files on request."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import MissingExtra
+from ..runs import RunDir
+
+
+class Journal:
+    """Records by step.
+
+    Args:
+        tensorboard: also write TensorBoard files into the run directory.
+        step: where the run stands; what TensorBoard has beyond it is forgotten.
+    """
+
+    def __init__(self, run: RunDir, tensorboard: bool, step: int) -> None:
+        self.run = run
+        self.board: Any = None
+        if tensorboard:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError:
+                raise MissingExtra(
+                    "train.tensorboard = true", "tensorboard", "tensorboard"
+                ) from None
+            self.board = SummaryWriter(str(run.path / "tensorboard"), purge_step=step + 1)
+
+    def append(self, step: int, record: Mapping[str, Any]) -> None:
+        self.run.log.append({"step": step, **record})
+        if self.board is not None:
+            for name, value in record.items():
+                if isinstance(value, int | float):
+                    self.board.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        if self.board is not None:
+            self.board.close()

@@ -1,0 +1,185 @@
+"""The models that equivalences are tried on: every family, and the variants of the Transformer.
+
+A family is tried with what it declares it can do; one that is new to the table is tried with its
+default settings until it gets small ones here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from headway.data.collate import pair_batch
+from headway.models import FAMILIES, Vocabularies
+from headway.search import Hypothesis
+from headway.text import BOS, EOS, PAD
+
+VOCABULARY = 14
+STEPS_TAUGHT = 40
+SPECIALS = 4  # words begin here
+
+SMALL: dict[str, dict[str, Any]] = {
+    "transformer": {
+        "d_model": 16,
+        "d_ff": 24,
+        "n_heads": 2,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+    },
+    "gru": {"d_model": 16},
+}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "post-norm": {"residual": "post"},
+    "rms": {"norm": "rms", "bias": False},
+    "rotary": {"positions": "rotary"},
+    "learned": {"positions": "learned", "max_positions": 40},
+    "gated silu": {"gated": True, "activation": "silu"},
+    "d_head free": {"n_heads": 3, "d_head": 6},
+    "d_value other": {"d_value": 5},
+    "share target": {"share": "target"},
+    "share none": {"share": "none", "output_bias": True},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A family with settings; its name is a row of the matrix."""
+
+    name: str
+    family: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def abilities(self) -> frozenset[str]:
+        return FAMILIES[self.family].abilities
+
+    def build(self, vocabulary: int = VOCABULARY, dropout: float = 0.0, seed: int = 0) -> Any:
+        """A random model in evaluation mode."""
+        family, sizes = FAMILIES[self.family], Vocabularies(vocabulary, vocabulary, shared=True)
+        given = {**SMALL.get(self.family, {}), "dropout": dropout, **self.settings}
+        torch.manual_seed(seed)
+        model: Any = family.build(family.config(**given).resolve(100, sizes), sizes)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                # Gains and biases start at 1 and 0, where a mistake with them would not show.
+                parameter.add_(0.1 * torch.randn_like(parameter))
+        return model.eval()
+
+    @cache  # noqa: B019  (a handful of cases, for one test session)
+    def taught(self, vocabulary: int = VOCABULARY) -> Any:
+        """A model that has learnt a little: its outputs end, differ and follow their sources.
+
+        It is the same object each time; tests leave its weights alone.
+        """
+        model = self.build(vocabulary)
+        batches = [some_batch(seed, vocabulary) for seed in range(3)]
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+        for step in range(STEPS_TAUGHT):
+            batch = batches[step % len(batches)]
+            valid = batch["tgt_valid"]
+            optimizer.zero_grad()
+            model.output.cross_entropy(model(batch)[valid], batch["tgt_out"][valid]).backward()
+            optimizer.step()
+        return model.requires_grad_(False)
+
+
+CASES = [
+    *(Case(name, name) for name in FAMILIES),
+    *(Case(f"transformer {name}", "transformer", given) for name, given in VARIANTS.items()),
+]
+
+
+def equivalence(
+    column: str, *abilities: str, only: Callable[[Case], bool] = lambda case: True
+) -> pytest.MarkDecorator:
+    """Parametrises a test over the cases that can do what it needs: cells of one column."""
+    fitting = [case for case in CASES if case.abilities >= set(abilities) and only(case)]
+    return pytest.mark.parametrize(
+        "case",
+        [
+            pytest.param(case, id=case.name, marks=pytest.mark.equivalence(case.name, column))
+            for case in fitting
+        ],
+    )
+
+
+def is_family(case: Case) -> bool:
+    """The family itself, no variant of it."""
+    return case.name == case.family
+
+
+def words(n: int, seed: int, vocabulary: int = VOCABULARY) -> list[int]:
+    draw = torch.Generator().manual_seed(seed)
+    return torch.randint(SPECIALS, vocabulary, (n,), generator=draw).tolist()
+
+
+def make_batch(
+    sources: list[list[int]], targets: list[list[int]] | None = None
+) -> dict[str, torch.Tensor]:
+    """Padded tensors; every sequence ends with END."""
+    ended = [[np.array([*s, EOS]) for s in side] for side in (sources, targets or sources)]
+    return pair_batch(*ended)
+
+
+def some_batch(seed: int = 0, vocabulary: int = VOCABULARY) -> dict[str, torch.Tensor]:
+    """Pairs of unequal lengths, one of them as short as can be."""
+    lengths = [(5, 7), (1, 3), (9, 1), (3, 9), (0, 0), (6, 4)]
+    return make_batch(
+        [words(s, seed + 10 * i, vocabulary) for i, (s, _) in enumerate(lengths)],
+        [words(t, seed + 10 * i + 5, vocabulary) for i, (_, t) in enumerate(lengths)],
+    )
+
+
+def sources_of(batch: dict[str, torch.Tensor], rows: slice) -> dict[str, torch.Tensor]:
+    """Some rows, without the columns that are padding for all of them."""
+    width = int(batch["src_valid"][rows].sum(1).max())
+    return {name: batch[name][rows, :width] for name in ("src", "src_valid")}
+
+
+def same_hypotheses(ours: list[Hypothesis], theirs: list[Hypothesis], close: float = 1e-4) -> bool:
+    """Asserts that the lists agree: scores, and tokens wherever no tie could have turned them.
+
+    Returns whether they were compared to the last token.
+    """
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        if one.tokens != other.tokens or one.finished != other.finished:
+            assert _is_tie(one, other, close), (one, other)
+            return False  # after a tie the two searches went different ways
+        assert one.score == pytest.approx(other.score, abs=close)
+        assert one.token_log_probs == pytest.approx(other.token_log_probs, abs=close)
+    return True
+
+
+def _is_tie(one: Hypothesis, other: Hypothesis, close: float) -> bool:
+    """Whether they are equally good, as a whole or at the point where they part."""
+    if abs(one.score - other.score) <= close:
+        return True
+    pairs = zip([*one.tokens, EOS], [*other.tokens, EOS], strict=False)
+    parting = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+    if parting is None:
+        return False
+    here = sum(one.token_log_probs[: parting + 1])
+    there = sum(other.token_log_probs[: parting + 1])
+    return abs(here - there) <= close
+
+
+__all__ = [
+    "BOS",
+    "CASES",
+    "EOS",
+    "PAD",
+    "VOCABULARY",
+    "Case",
+    "equivalence",
+    "is_family",
+    "make_batch",
+    "same_hypotheses",
+    "some_batch",
+    "sources_of",
+    "words",
+]

@@ -1,0 +1,60 @@
+"""The matrix of models and equivalences: its columns, why a cell may be blank, how it is printed."""
+
+from collections.abc import Mapping
+
+COLUMNS = {
+    "cached": "cached step = teacher-forced pass",
+    "prefix": "several tokens in one step, or a prefix = one by one",
+    "fused": "fused attention = eager attention",
+    "greedy": "beam 1 = greedy",
+    "wide": "wide beam = exhaustive",
+    "batch": "batch = singles",
+    "padded": "padded = unpadded",
+    "forced": "search score = forced score = teacher-forced log probabilities",
+    "accum": "accumulated = big batch",
+    "procs": "two processes = one",
+    "resumed": "resumed = uninterrupted, bit for bit",
+    "refer": "ours = a reference implementation with copied weights",
+}
+
+_LOOP = "the loop and the run directory know tensors by name only; the family's own row stands for it"
+_PART = "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
+
+VARIANTS = (
+    "transformer rms",
+    "transformer rotary",
+    "transformer learned",
+    "transformer gated silu",
+    "transformer d_head free",
+    "transformer d_value other",
+    "transformer share target",
+    "transformer share none",
+)
+BLANKS: dict[tuple[str, str], str] = {
+    **{(row, "procs"): _LOOP for row in ("transformer post-norm", *VARIANTS)},
+    **{(row, "resumed"): _LOOP for row in ("transformer post-norm", *VARIANTS)},
+    **{(row, "refer"): _PART for row in VARIANTS},
+}
+
+Outcomes = Mapping[tuple[str, str], set[str]]
+
+
+def show(rows: list[str], outcomes: Outcomes) -> list[str]:
+    """The matrix as lines: `ok`, `FAIL`, `skip`, `-` (not run this time), or a number (a reason)."""
+    reasons = list(dict.fromkeys(BLANKS.values()))
+    width = max(map(len, rows))
+    lines = [" " * width + "".join(f"{name:>9}" for name in COLUMNS)]
+    for row in rows:
+        cells = (_cell(outcomes.get((row, column)), (row, column), reasons) for column in COLUMNS)
+        lines.append(f"{row:<{width}}" + "".join(f"{cell:>9}" for cell in cells))
+    lines += ["", *(f"{name:>9}  {meaning}" for name, meaning in COLUMNS.items())]
+    return lines + [f"{f'({i})':>9}  {reason}" for i, reason in enumerate(reasons, 1)]
+
+
+def _cell(outcome: set[str] | None, place: tuple[str, str], reasons: list[str]) -> str:
+    if outcome is None:
+        return f"({reasons.index(BLANKS[place]) + 1})" if place in BLANKS else "-"
+    for bad, shown in (("failed", "FAIL"), ("skipped", "skip")):
+        if bad in outcome:
+            return shown
+    return "ok"

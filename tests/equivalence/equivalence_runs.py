@@ -1,0 +1,67 @@
+"""Small training runs: their data, their run file, and what of them is compared."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+from equivalence_cases import SMALL, Case
+
+from headway.api import RunConfig, read_config
+from headway.runs import RunDir
+
+
+def write_data(folder: Path, seed: int = 0) -> None:
+    """Words spelled backwards, for training and validation."""
+    draw = random.Random(seed)
+    for name, n in (("train", 200), ("valid", 12)):
+        lines = ["".join(draw.choices("abcdefgh", k=draw.randint(1, 9))) for _ in range(n)]
+        text = "".join(f"{line}\t{line[::-1]}\n" for line in lines)
+        (folder / f"{name}.tsv").write_text(text, "utf-8")
+
+
+def write_run_file(folder: Path, case: Case, train: dict[str, Any]) -> Path:
+    """A run file with everything on that draws at random: dropout in model and tokenizer."""
+    model = {**SMALL.get(case.family, {}), "family": case.family, "dropout": 0.2, **case.settings}
+    if case.family == "transformer":
+        model |= {"attention_dropout": 0.1, "activation_dropout": 0.1}
+    tables = {
+        "data": {"train": "train.tsv", "valid": "valid.tsv"},
+        "text": {"kind": "bpe", "size": 280, "dropout": 0.2},
+        "model": model,
+        "train": train,
+        "search": {"max_length": 12},
+    }
+    lines = ['task = "translate"', "seed = 7", 'device = "cpu"']
+    for name, table in tables.items():
+        lines += [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
+    path = folder / f"{case.family}.toml"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def config_of(folder: Path, case: Case, train: dict[str, Any]) -> RunConfig:
+    return read_config(write_run_file(folder, case, train))
+
+
+def logged(out: Path, name: str) -> dict[int, float]:
+    """A figure by step."""
+    records = RunDir.open(out).log.read()
+    return {record["step"]: record[name] for record in records if name in record}
+
+
+def total_loss(out: Path) -> float:
+    """Sum of the training loss over all updates, however often it was logged.
+
+    A line holds the mean since the line before.
+    """
+    total, before = 0.0, 0
+    for step, loss in logged(out, "loss").items():
+        total += loss * (step - before)
+        before = step
+    return total

@@ -1,0 +1,65 @@
+"""The matrix does not shrink: what must be proven for which model is written down here."""
+
+from pathlib import Path
+
+import pytest
+from equivalence_cases import CASES, is_family
+from equivalence_matrix import BLANKS, COLUMNS
+
+from headway.models import FAMILIES
+
+EXPECTED = """
+                          cached prefix fused greedy wide batch padded forced accum procs resumed refer
+transformer               yes    yes    yes   yes    yes  yes   yes    yes    yes   yes   yes     yes
+gru                       yes    yes    yes   yes    yes  yes   yes    yes    yes   yes   yes     yes
+transformer post-norm     yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       yes
+transformer rms           yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       .
+transformer rotary        yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       .
+transformer learned       yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       .
+transformer gated silu    yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       .
+transformer d_head free   yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       .
+transformer d_value other yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       .
+transformer share target  yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       .
+transformer share none    yes    yes    yes   yes    yes  yes   yes    yes    yes   .     .       .
+"""
+
+
+WIDTH = 25  # of the names
+
+
+def expected_rows():
+    header, *lines = EXPECTED.strip("\n").splitlines()
+    columns = header.split()
+    rows = {}
+    for line in lines:
+        rows[line[:WIDTH].strip()] = dict(zip(columns, line[WIDTH:].split(), strict=True))
+    return columns, rows
+
+
+def cells_that_are(mark):
+    return {
+        (row, column)
+        for row, cells in expected_rows()[1].items()
+        for column, cell in cells.items()
+        if cell == mark
+    }
+
+
+def test_the_table_names_every_family_every_case_and_every_column():
+    columns, rows = expected_rows()
+    assert columns == list(COLUMNS)
+    assert list(rows) == [case.name for case in CASES]
+    assert {case.family for case in CASES if is_family(case)} == set(FAMILIES)
+
+
+def test_every_blank_has_its_reason():
+    assert set(BLANKS) == cells_that_are(".")
+    assert all(len(reason) > 20 for reason in BLANKS.values())
+
+
+def test_nothing_has_gone_from_the_matrix(matrix):
+    folder = Path(__file__).parent
+    if matrix.files != set(folder.glob("test_*.py")):
+        pytest.skip("needs all files of this folder to be collected")
+    assert cells_that_are("yes") - matrix.collected == set(), "equivalences that are gone"
+    assert matrix.collected - cells_that_are("yes") == set(), "new ones: write them down here"

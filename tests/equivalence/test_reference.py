@@ -1,0 +1,251 @@
+"""Whole models equal reference implementations with copied weights: logits to 1e-5.
+
+Post-norm against Hugging Face's Marian, pre-norm against `torch.nn.Transformer`, the GRU against a
+loop over `torch.nn.GRUCell`, one sentence and one word at a time. Nothing is downloaded.
+"""
+
+import math
+
+import pytest
+import torch
+from equivalence_cases import VOCABULARY, equivalence, some_batch
+
+from headway.nn.positions import sinusoidal
+
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}
+D, F, H, L = 16, 24, 2, 2
+
+
+def logits_of(model, batch):
+    with torch.inference_mode():
+        return model.output(model(batch))
+
+
+def randomised(module, std=0.3):
+    torch.manual_seed(3)
+    for parameter in module.parameters():
+        torch.nn.init.normal_(parameter, std=std)
+    return module.eval()
+
+
+@torch.no_grad()
+def copy_linears(pairs):
+    for ours, parts in pairs:
+        ours.weight.copy_(torch.cat([part.weight for part in parts]))
+        ours.bias.copy_(torch.cat([part.bias for part in parts]))
+
+
+# Marian
+
+
+def tiny_marian():
+    transformers = pytest.importorskip("transformers")
+    config = transformers.MarianConfig(
+        vocab_size=VOCABULARY,
+        d_model=D,
+        encoder_layers=L,
+        decoder_layers=L,
+        encoder_attention_heads=H,
+        decoder_attention_heads=H,
+        encoder_ffn_dim=F,
+        decoder_ffn_dim=F,
+        activation_function="relu",
+        scale_embedding=True,
+        share_encoder_decoder_embeddings=True,
+        tie_word_embeddings=True,
+        max_position_embeddings=32,
+        pad_token_id=0,
+        # Marian's own models start from the padding token. The start is a token like any other to
+        # the network: both sides are given the same one, so headway's begin mark serves.
+        decoder_start_token_id=1,
+        eos_token_id=2,
+        forced_eos_token_id=2,
+        dropout=0.0,
+    )
+    return transformers.MarianMTModel(config)
+
+
+def to_interleaved():
+    """Which channel of Marian each of our channels is.
+
+    Marian has all sines in the first half of the model dimension and all cosines in the second;
+    ours alternate, as in the paper. The same order of channels everywhere makes them one model.
+    """
+    return torch.arange(D).view(2, D // 2).T.flatten()
+
+
+@torch.no_grad()
+def copy_marian(theirs, ours):
+    order = to_interleaved()
+
+    def reads(linear):  # from the residual stream
+        linear.weight.copy_(linear.weight[:, order])
+
+    def writes(linear):  # into the residual stream
+        linear.weight.copy_(linear.weight[order])
+        linear.bias.copy_(linear.bias[order])
+
+    def norm(mine, other):
+        mine.weight.copy_(other.weight[order])
+        mine.bias.copy_(other.bias[order])
+
+    def common(mine, other):
+        attention = other.self_attn
+        copy_linears(
+            [
+                (mine.attention.qkv, (attention.q_proj, attention.k_proj, attention.v_proj)),
+                (mine.attention.out, (attention.out_proj,)),
+                (mine.feed.inner, (other.fc1,)),
+                (mine.feed.outer, (other.fc2,)),
+            ]
+        )
+        reads(mine.attention.qkv), writes(mine.attention.out)
+        reads(mine.feed.inner), writes(mine.feed.outer)
+        norm(mine.attention_residual.norm, other.self_attn_layer_norm)
+        norm(mine.feed_residual.norm, other.final_layer_norm)
+
+    for mine, other in zip(ours.encoder, theirs.model.encoder.layers, strict=True):
+        common(mine, other)
+    for mine, other in zip(ours.decoder, theirs.model.decoder.layers, strict=True):
+        common(mine, other)
+        attention = other.encoder_attn
+        copy_linears(
+            [
+                (mine.cross.query, (attention.q_proj,)),
+                (mine.cross.kv, (attention.k_proj, attention.v_proj)),
+                (mine.cross.out, (attention.out_proj,)),
+            ]
+        )
+        reads(mine.cross.query), reads(mine.cross.kv), writes(mine.cross.out)
+        norm(mine.cross_residual.norm, other.encoder_attn_layer_norm)
+    ours.target_embedding.copy_(theirs.model.shared.weight[:, order])
+    ours.output.bias.copy_(theirs.final_logits_bias[0])
+
+
+def learned_weights(marian):
+    """All but the fixed positions, which are parameters in Marian."""
+    return (p for n, p in marian.named_parameters() if "embed_positions" not in n)
+
+
+@equivalence("refer", only=lambda case: case.name == "transformer post-norm")
+def test_marian(case):
+    theirs = tiny_marian()
+    torch.manual_seed(3)
+    for parameter in learned_weights(theirs):
+        torch.nn.init.normal_(parameter, std=0.3)
+    theirs.final_logits_bias.normal_()
+    theirs.tie_weights()
+    theirs.eval()
+    case = type(case)(case.name, case.family, {**case.settings, "output_bias": True})
+    ours = case.build()
+    copy_marian(theirs, ours)
+
+    codes = theirs.model.encoder.embed_positions.weight[:10][:, to_interleaved()]
+    torch.testing.assert_close(codes.detach(), sinusoidal(torch.arange(10), D), **CLOSE)
+    batch = some_batch()
+    with torch.inference_mode():
+        expected = theirs(
+            input_ids=batch["src"],
+            attention_mask=batch["src_valid"].long(),
+            decoder_input_ids=batch["tgt_in"],
+        ).logits
+    valid = batch["tgt_valid"]
+    torch.testing.assert_close(logits_of(ours, batch)[valid], expected[valid], **CLOSE)
+    n_theirs = sum(p.numel() for p in learned_weights(theirs)) + VOCABULARY  # and the output bias
+    assert sum(p.numel() for p in ours.parameters()) == n_theirs
+
+
+# torch.nn.Transformer
+
+
+@torch.no_grad()
+def copy_torch(theirs, ours):
+    def attention(mine, other):
+        mine.qkv.weight.copy_(other.in_proj_weight)
+        mine.qkv.bias.copy_(other.in_proj_bias)
+        copy_linears([(mine.out, (other.out_proj,))])
+
+    def cross(mine, other):
+        mine.query.weight.copy_(other.in_proj_weight[:D])
+        mine.query.bias.copy_(other.in_proj_bias[:D])
+        mine.kv.weight.copy_(other.in_proj_weight[D:])
+        mine.kv.bias.copy_(other.in_proj_bias[D:])
+        copy_linears([(mine.out, (other.out_proj,))])
+
+    for mine, other in zip(
+        (*ours.encoder, *ours.decoder),
+        (*theirs.encoder.layers, *theirs.decoder.layers),
+        strict=True,
+    ):
+        attention(mine.attention, other.self_attn)
+        copy_linears([(mine.feed.inner, (other.linear1,)), (mine.feed.outer, (other.linear2,))])
+        mine.attention_residual.norm.load_state_dict(other.norm1.state_dict())
+        last = other.norm3 if hasattr(other, "norm3") else other.norm2
+        mine.feed_residual.norm.load_state_dict(last.state_dict())
+    for mine, other in zip(ours.decoder, theirs.decoder.layers, strict=True):
+        cross(mine.cross, other.multihead_attn)
+        mine.cross_residual.norm.load_state_dict(other.norm2.state_dict())
+    ours.encoder_norm.load_state_dict(theirs.encoder.norm.state_dict())
+    ours.decoder_norm.load_state_dict(theirs.decoder.norm.state_dict())
+
+
+@equivalence("refer", only=lambda case: case.name == "transformer")
+def test_torch_transformer(case):
+    theirs = randomised(
+        torch.nn.Transformer(D, H, L, L, F, 0.0, "relu", batch_first=True, norm_first=True)
+    )
+    ours, batch = case.build(), some_batch()
+    copy_torch(theirs, ours)
+    weight = ours.target_embedding.detach()
+
+    def embed(tokens):
+        return weight[tokens] * math.sqrt(D) + sinusoidal(torch.arange(tokens.size(1)), D)
+
+    T = batch["tgt_in"].size(1)
+    with torch.inference_mode():
+        hidden = theirs(
+            embed(batch["src"]),
+            embed(batch["tgt_in"]),
+            tgt_mask=torch.ones(T, T, dtype=torch.bool).triu(1),
+            src_key_padding_mask=~batch["src_valid"],
+            memory_key_padding_mask=~batch["src_valid"],
+        )
+    torch.testing.assert_close(logits_of(ours, batch), hidden @ weight.T, **CLOSE)
+
+
+# GRU
+
+
+def cell_of(gru):
+    cell = torch.nn.GRUCell(D, D)
+    cell.load_state_dict({n.removesuffix("_l0"): p for n, p in gru.state_dict().items()})
+    return cell
+
+
+@torch.inference_mode()
+def one_by_one(model, source, target):
+    """Logits of one sentence from the formulas: encode, then step, attend, combine."""
+    encoder, decoder = cell_of(model.encoder), cell_of(model.decoder)
+    state, states = torch.zeros(D), []
+    for token in source:
+        state = encoder(model.source_embedding[token] * math.sqrt(D), state)
+        states.append(state)
+    memory, logits = torch.stack(states), []
+    for token in target:
+        state = decoder(model.target_embedding[token] * math.sqrt(D), state)
+        weights = (memory @ state / math.sqrt(D)).softmax(0)
+        both = torch.cat([state, weights @ memory])
+        hidden = torch.tanh(model.combine.weight @ both + model.combine.bias)
+        logits.append(model.output.weight @ hidden + model.output.bias)
+    return torch.stack(logits)
+
+
+@equivalence("refer", only=lambda case: case.name == "gru")
+def test_gru_cells(case):
+    model, batch = case.build(), some_batch()
+    found = logits_of(model, batch)
+    for row in range(batch["src"].size(0)):
+        source = batch["src"][row][batch["src_valid"][row]]
+        target = batch["tgt_in"][row][batch["tgt_valid"][row]]
+        expected = one_by_one(model, source, target)
+        torch.testing.assert_close(found[row, : len(target)], expected, **CLOSE)

@@ -1,0 +1,158 @@
+"""Resumed = uninterrupted, bit for bit: weights, every checkpoint, every logged figure.
+
+Dropout (also of BPE merges), accumulation, moving average, averaging of checkpoints and early
+stopping are all on; the run ends by early stopping, after 12 of 20 updates.
+"""
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+import torch
+from equivalence_cases import equivalence, is_family
+from equivalence_runs import config_of, logged, write_data
+
+from headway import api
+from headway.runs import RunDir
+from headway.training import fit
+from headway.training.display import Silent
+from headway.training.fit import Interrupted
+
+TRAIN = {
+    "steps": 20,
+    "evaluate_every": 4,
+    "batch_tokens": 128,
+    "accumulate": 2,
+    "warmup": 3,
+    "lr": 1e-3,
+    "ema": 0.9,
+    "average": 2,
+    "metric": "exact",  # nothing is ever right so early: no validation is better than the first
+    "patience": 2,
+}
+ENDS = 12
+
+
+class Crash(Exception):
+    """A bug, a full disk, a pulled plug: nothing is saved."""
+
+
+class Stopping(Silent):
+    """Stops the run when it comes to a step: by a signal, or by crashing at a chosen moment."""
+
+    def __init__(self, step, how):
+        self.step, self.how = step, how
+
+    def update(self, step, total, figures):
+        if step == self.step and self.how == "crash":
+            raise Crash
+        if step == self.step and self.how in ("SIGINT", "SIGTERM"):
+            os.kill(os.getpid(), getattr(signal, self.how))
+
+    def validation(self, step, figures, is_best):
+        if step == self.step and self.how == "crash in validation":
+            raise Crash
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("resumed")
+    write_data(path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def surroundings(folder, monkeypatch):
+    monkeypatch.setenv("HEADWAY_CACHE", str(folder / "cache"))
+    monkeypatch.setattr(fit, "LOG_SECONDS", 0.0)  # every update in the log
+
+
+def uninterrupted(folder, case):
+    """Trained once per family."""
+    out = folder / f"{case.family}-whole"
+    if not out.exists():
+        api.train(config_of(folder, case, TRAIN), out)
+    return out
+
+
+def check_same(ours, theirs):
+    one, other = RunDir.open(ours), RunDir.open(theirs)
+    weights, metadata = one.load_weights()
+    expected, expected_metadata = other.load_weights()
+    assert metadata == expected_metadata
+    check_tensors(weights, expected)
+    assert [s for s in one.checkpoints() if s % 4 == 0] == other.checkpoints()
+    for step in other.checkpoints():
+        found, wanted = one.load_checkpoint(step), other.load_checkpoint(step)
+        check_tensors(found.tensors, wanted.tensors)
+        progress, wished = found.state["progress"], wanted.state["progress"]
+        assert {**progress, "seconds": 0} == {**wished, "seconds": 0}
+    for name in ("loss", "lr", "norm", "valid_loss", "bleu", "exact", "samples"):
+        assert logged(ours, name) == logged(theirs, name)
+
+
+def check_tensors(ours, theirs):
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        assert value.dtype == theirs[name].dtype
+        assert torch.equal(value, theirs[name]), name
+
+
+@equivalence("resumed", "step", "score", only=is_family)
+def test_the_uninterrupted_run_ends_early_and_uses_everything(case, folder):
+    run = RunDir.open(uninterrupted(folder, case))
+    assert run.checkpoints()[-1] == ENDS
+    assert list(logged(run.path, "loss")) == list(range(1, ENDS + 1))
+    names = run.load_checkpoint(ENDS).tensors
+    assert {name.split(".")[0] for name in names} == {"model", "optimizer", "average"}
+    rule = run.load_weights()[1]["rule"]
+    assert rule == "average of steps 8, 12, moving average 0.9"
+
+
+@equivalence("resumed", "step", "score", only=is_family)
+@pytest.mark.parametrize(
+    "stops",
+    [
+        [(6, "SIGTERM")],
+        [(7, "crash")],
+        [(8, "crash in validation")],
+        [(2, "SIGINT"), (3, "crash"), (10, "SIGTERM"), (11, "crash")],
+        [(1, "crash")],
+    ],
+    ids=lambda stops: ", ".join(f"{how} at {step}" for step, how in stops),
+)
+def test_resumed_is_uninterrupted(case, folder, tmp_path, stops):
+    out = tmp_path / "run"
+    for number, (step, how) in enumerate(stops):
+        with pytest.raises((Crash, Interrupted)) as caught:
+            if number == 0:
+                api.train(config_of(folder, case, TRAIN), out, Stopping(step, how))
+            else:
+                api.resume(out, Stopping(step, how))
+        if how.startswith("SIG"):
+            assert f"stopped at step {step} of 20, saved" in str(caught.value)
+            assert caught.value.exit_code == 128 + getattr(signal, how)
+            assert RunDir.open(out).checkpoints()[-1] == step
+    api.resume(out)
+    check_same(out, uninterrupted(folder, case))
+
+
+@equivalence("resumed", "step", "score", only=is_family)
+def test_resuming_a_finished_run_changes_nothing(case, folder):
+    run = RunDir.open(uninterrupted(folder, case))
+    before, rule = run.load_weights()
+    api.resume(run.path)
+    after, rule_after = run.load_weights()
+    check_tensors(after, before)
+    assert rule_after == rule
+    assert run.checkpoints()[-1] == ENDS
+
+
+@equivalence("resumed", "step", "score", only=is_family)
+def test_the_same_run_again_is_the_same_and_another_seed_is_not(case, folder, tmp_path):
+    config = config_of(folder, case, TRAIN)
+    api.train(config, tmp_path / "again")
+    check_same(tmp_path / "again", uninterrupted(folder, case))
+    api.train(replace(config, seed=8), tmp_path / "other")
+    assert logged(tmp_path / "other", "loss") != logged(tmp_path / "again", "loss")

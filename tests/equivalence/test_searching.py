@@ -1,0 +1,141 @@
+"""One search for every family: greedy, beam, exhaustive and forced scores agree."""
+
+import itertools
+
+import pytest
+import torch
+from equivalence_cases import (
+    BOS,
+    EOS,
+    equivalence,
+    make_batch,
+    same_hypotheses,
+    some_batch,
+    sources_of,
+)
+
+from headway.search import Hypothesis, SearchConfig, beam, forced, greedy
+
+MARKS = {"bos": BOS, "eos": EOS}
+SEEDS = (0, 1, 7)  # two that the models have seen, one that they have not
+
+
+def variety(hypotheses):
+    """A search whose outputs are all alike would prove little."""
+    lengths = {len(one.tokens) for one in hypotheses}
+    assert len(lengths) >= 3, lengths
+    assert any(one.finished for one in hypotheses)
+
+
+@equivalence("greedy", "step")
+def test_beam_one_is_greedy(case):
+    model, config, seen, compared = case.taught(), SearchConfig(beam=1, max_length=12), [], 0
+    for seed in SEEDS:
+        batch = some_batch(seed)
+        greedily = greedy(model, batch, **MARKS, config=config)
+        beams = beam(model, batch, **MARKS, config=config)
+        for best, found in zip(greedily, beams, strict=True):
+            compared += same_hypotheses([best], found)
+        seen += greedily
+    assert compared > len(seen) // 2
+    variety(seen)
+
+
+@equivalence("batch", "step")
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_batch_is_searched_as_its_sentences_are(case, k):
+    model, config, compared, n = case.taught(), SearchConfig(beam=k, n_best=k, max_length=12), 0, 0
+    for seed in SEEDS:
+        batch = some_batch(seed)
+        together = beam(model, batch, **MARKS, config=config)
+        for i, found in enumerate(together):
+            single = sources_of(batch, slice(i, i + 1))
+            compared += same_hypotheses(found, beam(model, single, **MARKS, config=config)[0])
+            n += 1
+    assert compared > n // 2
+
+
+@equivalence("padded", "step")
+def test_padding_changes_no_search(case):
+    model, config, batch = case.taught(), SearchConfig(beam=3, max_length=12), some_batch()
+    wider = {
+        "src": torch.nn.functional.pad(batch["src"], (0, 5), value=6),
+        "src_valid": torch.nn.functional.pad(batch["src_valid"], (0, 5)),
+    }
+    expected = beam(model, batch, **MARKS, config=config)
+    compared = [
+        same_hypotheses(found, usual)
+        for found, usual in zip(beam(model, wider, **MARKS, config=config), expected, strict=True)
+    ]
+    assert sum(compared) > len(compared) // 2
+
+
+def as_targets(hypotheses):
+    """Tokens of each, END at the end of finished ones -> (M, T), valid (M, T)."""
+    rows = [[*one.tokens, *([EOS] if one.finished else [])] for one in hypotheses]
+    width = max(map(len, rows))
+    tokens = torch.tensor([row + [0] * (width - len(row)) for row in rows])
+    return tokens, torch.arange(width)[None] < torch.tensor([len(row) for row in rows])[:, None]
+
+
+@equivalence("forced", "step", "score")
+@pytest.mark.parametrize("k", [1, 4])
+def test_search_score_is_forced_score_is_teacher_forced(case, k):
+    model, batch = case.taught(), some_batch(7)
+    config = SearchConfig(beam=k, n_best=k, max_length=12, alpha=0.6)
+    results = beam(model, batch, **MARKS, config=config)
+    if k == 1:
+        results = [[one] for one in greedy(model, batch, **MARKS, config=config)]
+    variety([one for found in results for one in found])
+    for row, found in enumerate(results):
+        targets, valid = as_targets(found)
+        sources = {n: batch[n][row : row + 1].expand(len(found), -1) for n in ("src", "src_valid")}
+        walked = forced(model, sources, targets, valid, bos=BOS)
+        begin = torch.full_like(targets[:, :1], BOS)
+        teacher = {**sources, "tgt_in": torch.cat([begin, targets[:, :-1]], dim=1)}
+        with torch.inference_mode():
+            passed = model.output.log_probs(model(teacher)[valid], targets[valid])
+        torch.testing.assert_close(walked[valid], passed, rtol=1e-4, atol=1e-4)
+        for one, scores, mask in zip(found, walked, valid, strict=True):
+            assert one.token_log_probs == pytest.approx(scores[mask].tolist(), abs=1e-4)
+            assert one.log_prob == pytest.approx(scores.sum().item(), abs=1e-4)
+            assert one.score == pytest.approx(one.log_prob / int(mask.sum()) ** 0.6, abs=1e-4)
+
+
+LIMIT = 4
+TOY = 5  # pad, begin, end and two words; a model may write any of them
+
+
+def every_output(model, source, alpha):
+    """All finished outputs of at most LIMIT tokens, END counted, by teacher-forced passes."""
+    found = []
+    others = [token for token in range(TOY) if token != EOS]
+    for n in range(LIMIT):
+        rows = [[*tokens, EOS] for tokens in itertools.product(others, repeat=n)]
+        ended = torch.tensor(rows)  # (M, n+1)
+        batch = {k: v.expand(len(ended), -1) for k, v in source.items()}
+        batch["tgt_in"] = torch.nn.functional.pad(ended[:, :-1], (1, 0), value=BOS)
+        with torch.inference_mode():
+            log_probs = model.output(model(batch)).log_softmax(-1).gather(2, ended[..., None])
+        for tokens, steps in zip(ended.tolist(), log_probs.squeeze(2).tolist(), strict=True):
+            score = sum(steps) / len(steps) ** alpha
+            found.append(Hypothesis(tokens[:-1], sum(steps), score, steps, True))
+    assert len(found) == sum(len(others) ** n for n in range(LIMIT))
+    return sorted(found, key=lambda one: -one.score)
+
+
+@equivalence("wide", "step", "score")
+@pytest.mark.parametrize("stop", ["finished", "safe"])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_beam_as_wide_as_the_space_is_exhaustive(case, alpha, stop):
+    model = case.taught(TOY)
+    widest = TOY**LIMIT  # no candidate of any step is ever left out
+    config = SearchConfig(beam=widest, n_best=8, alpha=alpha, max_length=LIMIT, stop=stop)
+    batch = make_batch([[4, 3], [3], [4, 4, 3, 3, 4]])
+    results = beam(model, batch, **MARKS, config=config)
+    compared = []
+    for i, found in enumerate(results):
+        exhaustive = every_output(model, sources_of(batch, slice(i, i + 1)), alpha)
+        assert found[0].score == pytest.approx(exhaustive[0].score, abs=1e-4)
+        compared.append(same_hypotheses(found, exhaustive[: len(found)]))
+    assert any(compared)

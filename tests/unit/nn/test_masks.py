@@ -1,0 +1,49 @@
+"""Masks: what may attend to what, written out."""
+
+import torch
+
+from headway.nn import masks
+
+
+def test_padding_hides_keys():
+    valid = torch.tensor([[True, True, False], [True, False, False]])
+    mask = masks.padding(valid)
+    assert mask.shape == (2, 1, 1, 3)
+    assert mask.dtype == torch.bool
+    assert torch.equal(mask[:, 0, 0], valid)
+
+
+def test_causal_sees_itself_and_before():
+    assert masks.causal(3, 3)[0, 0].tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+
+
+def test_causal_queries_are_the_last_of_the_keys():
+    mask = masks.causal(2, 4)
+    assert mask.shape == (1, 1, 2, 4)
+    assert mask[0, 0].tolist() == [[True, True, True, False], [True, True, True, True]]
+
+
+def test_causal_of_length_one_and_of_nothing():
+    assert masks.causal(1, 1).tolist() == [[[[True]]]]
+    assert masks.causal(1, 5).all()
+    assert masks.causal(0, 3).shape == (1, 1, 0, 3)
+
+
+def test_both_allows_what_both_allow():
+    causal = masks.causal(2, 2)
+    padding = masks.padding(torch.tensor([[True, True], [False, True]]))
+    both = masks.both(causal, padding)
+    assert both.shape == (2, 1, 2, 2)
+    assert both[0, 0].tolist() == [[True, False], [True, True]]
+    assert both[1, 0].tolist() == [[False, False], [False, True]]
+
+
+def test_none_allows_everything():
+    mask = masks.causal(2, 2)
+    assert masks.both(None, mask) is mask
+    assert masks.both(mask, None) is mask
+    assert masks.both(None, None) is None

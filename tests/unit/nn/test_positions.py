@@ -1,0 +1,156 @@
+"""Positions: the worked example, the identities of the sines, rotations, and where tables end."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.nn.positions import Learned, NoPositions, Rotary, Sinusoidal, sinusoidal
+
+
+def test_worked_example():
+    """d_m = 4, "I love to play soccer"."""
+    codes = sinusoidal(torch.arange(5), 4)
+    assert codes[0].tolist() == [0.0, 1.0, 0.0, 1.0]  # "I"
+    love = [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]
+    assert codes[1].tolist() == pytest.approx(love, abs=1e-7)
+
+
+def test_formula_entry_by_entry():
+    d, base = 6, 500.0
+    codes = sinusoidal(torch.tensor([0, 3, 77]), d, base)
+    for row, position in zip(codes.tolist(), [0, 3, 77], strict=True):
+        for i in range(d // 2):
+            angle = position / base ** (2 * i / d)
+            assert row[2 * i] == pytest.approx(math.sin(angle), abs=1e-6)
+            assert row[2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+@pytest.mark.parametrize("d", [2, 4, 64, 512])
+def test_diagonal_of_products_is_half_the_width(d):
+    """Each pair gives sin^2 + cos^2 = 1, so the sum is exactly d / 2, up to float32 rounding."""
+    codes = sinusoidal(torch.arange(300), d).double()
+    diagonal = (codes @ codes.T).diagonal()
+    torch.testing.assert_close(diagonal, torch.full_like(diagonal, d / 2), rtol=1e-6, atol=0)
+
+
+def test_products_depend_on_the_distance_alone_and_near_is_more_alike_than_far():
+    codes = sinusoidal(torch.arange(200), 64).double()
+    products = codes @ codes.T
+    for distance in (1, 5, 50):
+        band = products.diagonal(distance)
+        assert (band - band[0]).abs().max() < 1e-4
+    assert products[0, 0] > products[0, 1] > products[0, 3]
+
+
+def test_base_is_a_parameter():
+    codes = [sinusoidal(torch.tensor([1]), 4, base)[0, 2].item() for base in (10000.0, 1000.0)]
+    assert codes == pytest.approx([math.sin(1 / 100), math.sin(1 / math.sqrt(1000))], abs=1e-7)
+    module = Sinusoidal(4, base=1000.0)
+    assert module(torch.zeros(2, 4))[1, 2].item() == pytest.approx(codes[1], abs=1e-7)
+
+
+def test_far_positions_keep_their_precision():
+    position, d = 100_003, 8
+    code = sinusoidal(torch.tensor([position]), d)[0].tolist()
+    angle = position / 10000 ** (2 / d)
+    assert code[:4] == pytest.approx(
+        [math.sin(position), math.cos(position), math.sin(angle), math.cos(angle)], abs=1e-6
+    )
+
+
+def test_odd_width():
+    codes = sinusoidal(torch.arange(3), 5)
+    assert codes.shape == (3, 5)
+    assert codes[2, 4].item() == pytest.approx(math.sin(2 / 10000 ** (4 / 5)), abs=1e-7)
+
+
+def test_table_grows_beyond_its_length():
+    module = Sinusoidal(8)
+    x = torch.zeros(1, 1300, 8)
+    torch.testing.assert_close(module(x)[0], sinusoidal(torch.arange(1300), 8))
+    torch.testing.assert_close(module(x[:, :3], 4000)[0], sinusoidal(torch.arange(4000, 4003), 8))
+    torch.testing.assert_close(module(x[:, :2])[0], sinusoidal(torch.arange(2), 8))
+
+
+def test_a_table_grown_without_gradients_serves_training_afterwards():
+    module = Sinusoidal(4)
+    with torch.inference_mode():
+        module(torch.zeros(1, 700, 4))
+    x = torch.zeros(1, 700, 4, requires_grad=True)
+    (module(x) ** 2).sum().backward()
+    assert x.grad is not None
+    assert x.grad.isfinite().all()
+
+
+def test_positions_are_not_among_the_weights():
+    assert dict(Sinusoidal(8).state_dict()) == {}
+    assert list(Sinusoidal(8).parameters()) == []
+
+
+def test_offset_continues_and_empty_input_passes():
+    module = Sinusoidal(6)
+    x = torch.randn(2, 7, 6)
+    whole = module(x)
+    pieces = torch.cat([module(x[:, :3]), module(x[:, 3:4], 3), module(x[:, 4:], 4)], dim=1)
+    torch.testing.assert_close(whole, pieces)
+    assert module(torch.zeros(2, 0, 6)).shape == (2, 0, 6)
+
+
+def test_learned_adds_its_rows_and_ends_in_words():
+    module = Learned(3, max_length=4)
+    x = torch.zeros(2, 2, 3)
+    torch.testing.assert_close(module(x, 2)[1], module.weight[2:4].detach())
+    with pytest.raises(ValueError, match="position 5 is beyond the 4 learned positions"):
+        module(x, 3)
+
+
+def test_learned_gives_gradients_to_the_positions_used():
+    module = Learned(3, max_length=4)
+    module(torch.zeros(5, 2, 3), 1).sum().backward()
+    assert module.weight.grad.tolist() == [[0.0] * 3, [5.0] * 3, [5.0] * 3, [0.0] * 3]
+
+
+def test_no_positions():
+    x = torch.randn(1, 2, 3)
+    assert NoPositions()(x, 9) is x
+
+
+def test_rotary_turns_pairs_by_hand():
+    rotary = Rotary(4)
+    x = torch.tensor([[1.0, 0.0, 0.0, 1.0]])
+    turned = rotary(x, offset=2)[0].tolist()
+    expected = [math.cos(2), math.sin(2), -math.sin(0.02), math.cos(0.02)]
+    assert turned == pytest.approx(expected, abs=1e-6)
+
+
+def test_rotary_leaves_position_zero_and_lengths_alone():
+    x = torch.randn(2, 3, 5, 8)
+    turned = Rotary(8)(x)
+    torch.testing.assert_close(turned[..., 0, :], x[..., 0, :])
+    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 1000), st.integers(0, 10_000))
+def test_rotary_products_depend_on_relative_positions_only(i, j, shift, seed):
+    draw = torch.Generator().manual_seed(seed)
+    query = torch.randn(1, 8, generator=draw, dtype=torch.float64)
+    key = torch.randn(1, 8, generator=draw, dtype=torch.float64)
+    rotary = Rotary(8)
+    here = (rotary(query, i) * rotary(key, j)).sum().item()
+    there = (rotary(query, i + shift) * rotary(key, j + shift)).sum().item()
+    assert here == pytest.approx(there, abs=1e-5)  # the codes are float32
+
+
+def test_rotary_products_do_depend_on_the_distance():
+    x = torch.ones(1, 8)
+    rotary = Rotary(8)
+    near, far = (rotary(x, 0) * rotary(x, 1)).sum(), (rotary(x, 0) * rotary(x, 3)).sum()
+    assert abs(near - far) > 0.1
+
+
+def test_rotary_refuses_an_odd_width():
+    with pytest.raises(ValueError, match="rotary positions turn pairs; d_head=5 is odd"):
+        Rotary(5)

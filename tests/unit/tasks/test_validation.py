@@ -1,0 +1,91 @@
+"""Validation: the loss on all, a metric on some, which way is better, and no trace left."""
+
+import numpy as np
+import pytest
+import torch
+
+from headway.models import FAMILIES
+from headway.models.gru import GRUConfig
+from headway.search import SearchConfig
+from headway.tasks.sequence_loss import SequenceLoss
+from headway.tasks.validation import Validation, Validator
+
+GREEDY = SearchConfig(beam=1, max_length=8)
+
+
+@pytest.fixture
+def objective(task):
+    config = GRUConfig(d_model=8, dropout=0.5).resolve(4, task.vocabularies)
+    torch.manual_seed(0)
+    return SequenceLoss(FAMILIES["gru"].build(config, task.vocabularies), 0.3)
+
+
+def validator(task, store, metric="loss", sample=500):
+    return Validator(task, store, metric, sample, GREEDY)
+
+
+def test_the_loss_is_the_mean_over_all_words_without_smoothing_or_dropout(task, store, objective):
+    found = validator(task, store)(objective.train()).figures["valid_loss"]
+    objective.eval()
+    batch = task.batch(store, np.arange(len(store)))
+    expected = objective(batch)["loss"].item() / objective.counts(batch)["loss"]
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_it_is_the_same_each_time_and_draws_nothing(task, store, objective):
+    judge = validator(task, store)
+    before = torch.get_rng_state()
+    first, second = judge(objective.train()), judge(objective)
+    assert first == second
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_mode_is_put_back_even_after_an_error(task, store, objective, training, monkeypatch):
+    objective.train(training)
+    judge = validator(task, store)
+    judge(objective)
+    assert objective.training is training
+    monkeypatch.setattr(judge, "_outputs", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        judge(objective)
+    assert objective.training is training
+
+
+def test_the_sample_is_spread_over_the_set(task, store):
+    assert validator(task, store, sample=2).chosen == [0, 2]
+    assert validator(task, store, sample=1).chosen == [0]
+    assert validator(task, store, sample=3).chosen == [0, 1, 2]
+    assert validator(task, store, sample=99).chosen == [0, 1, 2, 3]
+    assert validator(task, store, sample=2).references == ["b a", "a b b"]
+
+
+def test_figures_and_samples(task, store, copier, objective, monkeypatch):
+    judge = validator(task, store, "chrf")
+    monkeypatch.setattr(objective, "forward", lambda batch: {"loss": torch.tensor(0.0)})
+    objective.model = copier
+    result = judge(objective)
+    assert set(result.figures) == {"valid_loss", "bleu", "exact", "chrf"}
+    assert result.figures["exact"] == 25.0  # "a" is "a" backwards
+    assert result.samples == [("a b", "a b", "b a"), ("a", "a", "a"), ("b b a", "b b a", "a b b")]
+
+
+def test_limited_outputs_end_with_their_references(task, store, copier, objective, monkeypatch):
+    class Endless(type(copier)):
+        def step(self, tokens, state):
+            logits, state = super().step(tokens, state)
+            return torch.nn.functional.one_hot(torch.full(logits.shape[:2], 5), self.size) + 0.0, state
+
+    monkeypatch.setattr(objective, "forward", lambda batch: {"loss": torch.tensor(0.0)})
+    objective.model = Endless(copier.size)
+    free, limited = (validator(task, store)(objective, limited=limited) for limited in (False, True))
+    assert [len(output.split()) for _, output, _ in limited.samples] == [3, 2, 4]
+    assert [len(output.split()) for _, output, _ in free.samples] == [8, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("metric", "goodness"), [("loss", -2.5), ("bleu", 30.0), ("ter", -70.0), ("wer", -40.0)]
+)
+def test_more_goodness_is_better_whatever_the_metric(task, store, metric, goodness):
+    figures = {"valid_loss": 2.5, "bleu": 30.0, "ter": 70.0, "wer": 40.0}
+    assert validator(task, store, metric).goodness(Validation(figures, [])) == goodness

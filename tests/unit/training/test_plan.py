@@ -1,0 +1,111 @@
+"""What the run file left open: sizes, number of updates, warm-up, distance of validations."""
+
+import pytest
+
+from headway.training.plan import MARGIN, VALIDATIONS, Measure, fill_length, fill_sizes
+from headway.training.settings import TrainConfig
+
+
+class Clockwork(Measure):
+    """A machine on which an update takes 0.1 seconds and a validation 2."""
+
+    def __init__(self):
+        self.started = False
+
+    def start(self):
+        self.started = True
+
+    def update(self, number):
+        raise AssertionError("not timed here")
+
+    def validate(self):
+        raise AssertionError("not timed here")
+
+    def seconds_per_step(self, budget):
+        return 0.1
+
+    def seconds_per_validation(self):
+        return 2.0
+
+
+def planned(**given):
+    return fill_length(TrainConfig(**given), 1000, lambda: 50, Clockwork())
+
+
+def test_larger_models_take_larger_batches_and_smaller_rates():
+    small, medium, large = (fill_sizes(TrainConfig(), n) for n in (10**6, 2 * 10**7, 10**8))
+    assert small.batch_tokens < medium.batch_tokens < large.batch_tokens
+    assert small.lr > medium.lr > large.lr
+
+
+def test_what_was_given_stays():
+    filled = fill_sizes(TrainConfig(batch_tokens=77, lr=0.5), 10**6)
+    assert (filled.batch_tokens, filled.lr) == (77, 0.5)
+    plan = planned(steps=100, warmup=0, evaluate_every=9)
+    assert (plan.steps, plan.warmup, plan.evaluate_every) == (100, 0, 9)
+
+
+def test_epochs_become_updates():
+    assert planned(epochs=3).steps == 150
+    assert planned(epochs=3, accumulate=4).steps == 38  # 37.5, rounded up
+    assert planned(epochs=0.001).steps == 1
+
+
+def test_the_smallest_limit_wins():
+    assert planned(epochs=3, steps=100).steps == 100
+    assert planned(epochs=1, steps=100).steps == 50
+    assert planned(epochs=100, minutes=1).steps < 100 * 50
+
+
+def test_nothing_given_is_a_number_of_epochs_by_the_size_of_the_corpus():
+    def epochs(n_examples):
+        return fill_length(TrainConfig(), n_examples, lambda: 10, Clockwork()).epochs
+
+    assert epochs(1000) == 60
+    assert epochs(30_000) == 30
+    assert epochs(10**7) == 3
+
+
+def test_minutes_become_updates_once():
+    seconds = 600 * MARGIN
+    assert planned(minutes=10).steps == pytest.approx((seconds - VALIDATIONS * 2) / 0.1, abs=2)
+    every = planned(minutes=10, evaluate_every=20)
+    assert every.steps == pytest.approx(seconds / (0.1 + 2 / 20), abs=2)
+
+
+def test_a_budget_too_small_for_anything_is_one_update():
+    assert planned(minutes=0.001).steps == 1
+
+
+def test_nothing_is_measured_without_minutes():
+    machine = Clockwork()
+    fill_length(TrainConfig(steps=5), 1000, lambda: 50, machine)
+    assert not machine.started
+
+
+def test_warm_up_and_validations_follow_the_number_of_updates():
+    plan = planned(steps=1200)
+    assert plan.warmup == 100
+    assert plan.evaluate_every == 80
+    assert planned(steps=1).warmup == 1
+    assert planned(steps=1).evaluate_every == 1
+    assert planned(steps=10**6).warmup == 4000
+
+
+def test_measuring_takes_the_mean_of_updates_after_a_warm_up(monkeypatch):
+    from headway.training import plan
+
+    class Timed(Clockwork):
+        clock = 0.0
+        seconds_per_step = Measure.seconds_per_step
+        seconds_per_validation = Measure.seconds_per_validation
+
+        def update(self, number):
+            Timed.clock += 10.0 if number <= 3 else 0.5
+
+        def validate(self):
+            Timed.clock += 7.0
+
+    monkeypatch.setattr(plan.time, "perf_counter", lambda: Timed.clock)
+    assert Timed().seconds_per_step(600.0) == pytest.approx(0.5)
+    assert Timed().seconds_per_validation() == 7.0

@@ -1,0 +1,96 @@
+"""One update: means over its own counts, clipping, the rate it is given, and two loss parts."""
+
+import pytest
+import torch
+from torch import nn
+
+from headway.training.processes import Processes, processes
+from headway.training.update import Updater
+
+
+class Toy(nn.Module):
+    """Parts `main` (sum of weight * x over all x) and `side` (sum of 2 * weight over rows)."""
+
+    def __init__(self, dropout=0.0):
+        super().__init__()
+        self.model = nn.Linear(1, 1, bias=False)
+        nn.init.constant_(self.model.weight, 1.0)
+        self.weights = {"main": 1.0, "side": 0.5}
+
+    def counts(self, batch):
+        return {"main": batch["x"].numel(), "side": len(batch["x"])}
+
+    def forward(self, batch):
+        weight = self.model.weight
+        return {"main": (weight * batch["x"]).sum(), "side": (2 * weight).sum() * len(batch["x"])}
+
+
+def updater(clip=0.0, lr=123.0):
+    toy = Toy()
+    optimizer = torch.optim.SGD(toy.parameters(), lr=lr)
+    return toy, Updater(toy, optimizer, seed=1, clip=clip, processes=Processes())
+
+
+def batch(*rows):
+    return {"x": torch.tensor(rows, dtype=torch.float32)}
+
+
+def test_each_part_is_divided_by_its_own_count():
+    toy, update = updater()
+    result = update([(0, batch([1.0, 2.0], [3.0, 6.0]))], 1, lr=0.1)
+    assert result.losses == {"main": 3.0, "side": 2.0}
+    assert result.tokens == 4
+    # Gradient: mean of x is 3, plus half of 2.
+    assert result.norm == pytest.approx(4.0)
+    assert toy.model.weight.item() == pytest.approx(1.0 - 0.1 * 4.0)
+
+
+def test_counts_are_of_the_whole_update():
+    """Micro-batches of 1 and 3 numbers: the mean is over four numbers, not over two means."""
+    toy, update = updater()
+    result = update([(0, batch([8.0])), (1, batch([1.0, 2.0, 1.0]))], 1, lr=0.1)
+    assert result.losses == {"main": 3.0, "side": 2.0}
+    assert toy.model.weight.item() == pytest.approx(0.6)
+
+
+def test_clipping_bounds_the_step_and_tells_the_norm_before():
+    toy, update = updater(clip=1.0)
+    result = update([(0, batch([3.0]))], 1, lr=0.1)
+    assert result.norm == pytest.approx(4.0)
+    assert toy.model.weight.item() == pytest.approx(0.9, abs=1e-5)
+
+
+def test_clip_zero_is_off_and_small_gradients_are_left_alone():
+    toy, update = updater(clip=100.0)
+    update([(0, batch([3.0]))], 1, lr=0.1)
+    assert toy.model.weight.item() == pytest.approx(0.6)
+
+
+def test_old_gradients_do_not_linger():
+    toy, update = updater()
+    for number in (1, 2):
+        update([(0, batch([3.0]))], number, lr=0.1)
+    assert toy.model.weight.item() == pytest.approx(1.0 - 0.4 - 0.4)
+
+
+def test_a_micro_batch_without_words_is_no_division_by_zero():
+    toy, update = updater()
+    result = update([(0, {"x": torch.zeros(0, 1)})], 1, lr=0.1)
+    assert result.losses == {"main": 0.0, "side": 0.0}
+    assert toy.model.weight.item() == 1.0
+
+
+def test_one_process_is_the_first_and_passes_everything_through(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    module = nn.Linear(1, 1)
+    with processes() as alone:
+        assert alone == Processes(0, 1)
+        assert alone.is_first
+        assert alone.sum([1.0, 2.0]) == [1.0, 2.0]
+        assert alone.share("x") == "x"
+        assert alone.wrap(module) is module
+        alone.wait()
+
+
+def test_only_rank_zero_is_first():
+    assert [Processes(rank, 2).is_first for rank in (0, 1)] == [True, False]
