@@ -1,4 +1,4 @@
-"""The matrix of models and equivalences: its columns, why a cell may be blank, how it is printed."""
+"""The matrix of models and equivalences: its columns, why cells are blank, how it is printed."""
 
 from collections.abc import Mapping
 
@@ -17,8 +17,12 @@ COLUMNS = {
     "refer": "ours = a reference implementation with copied weights",
 }
 
-_LOOP = "the loop and the run directory know tensors by name only; the family's own row stands for it"
-_PART = "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
+_LOOP = (
+    "the loop and the run directory know tensors by name only; the family's own row stands for it"
+)
+_PART = (
+    "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
+)
 
 VARIANTS = (
     "transformer rms",
@@ -40,7 +44,7 @@ Outcomes = Mapping[tuple[str, str], set[str]]
 
 
 def show(rows: list[str], outcomes: Outcomes) -> list[str]:
-    """The matrix as lines: `ok`, `FAIL`, `skip`, `-` (not run this time), or a number (a reason)."""
+    """The matrix as lines: `ok`, `FAIL`, `skip`, `-` (not run now), or the number of a reason."""
     reasons = list(dict.fromkeys(BLANKS.values()))
     width = max(map(len, rows))
     lines = [" " * width + "".join(f"{name:>9}" for name in COLUMNS)]

@@ -16,7 +16,7 @@ from headway.runs import RunDir
 TRAIN = {
     "steps": 6,
     "evaluate_every": 2,
-    "batch_tokens": 128,
+    "batch_tokens": 256,
     "accumulate": 2,
     "warmup": 2,
     "lr": 1e-3,
@@ -34,7 +34,16 @@ def torchrun(folder, run_file, out):
         "PYTHONPATH": os.pathsep.join(filter(None, [str(source), known])),
     }
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [sys.executable, *torchrun, "-m", "headway", "train", str(run_file), "--out", str(out)]
+    command = [
+        sys.executable,
+        *torchrun,
+        "-m",
+        "headway",
+        "train",
+        str(run_file),
+        "--out",
+        str(out),
+    ]
     return subprocess.run(
         command, env=surroundings, capture_output=True, text=True, timeout=300, check=False
     )

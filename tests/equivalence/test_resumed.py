@@ -7,6 +7,7 @@ stopping are all on; the run ends by early stopping, after 12 of 20 updates.
 import os
 import signal
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from headway.training.fit import Interrupted
 TRAIN = {
     "steps": 20,
     "evaluate_every": 4,
-    "batch_tokens": 128,
+    "batch_tokens": 256,
     "accumulate": 2,
     "warmup": 3,
     "lr": 1e-3,
@@ -123,13 +124,11 @@ def test_the_uninterrupted_run_ends_early_and_uses_everything(case, folder):
     ids=lambda stops: ", ".join(f"{how} at {step}" for step, how in stops),
 )
 def test_resumed_is_uninterrupted(case, folder, tmp_path, stops):
-    out = tmp_path / "run"
+    config, out = config_of(folder, case, TRAIN), tmp_path / "run"
     for number, (step, how) in enumerate(stops):
+        go = partial(api.resume, out) if number else partial(api.train, config, out)
         with pytest.raises((Crash, Interrupted)) as caught:
-            if number == 0:
-                api.train(config_of(folder, case, TRAIN), out, Stopping(step, how))
-            else:
-                api.resume(out, Stopping(step, how))
+            go(Stopping(step, how))
         if how.startswith("SIG"):
             assert f"stopped at step {step} of 20, saved" in str(caught.value)
             assert caught.value.exit_code == 128 + getattr(signal, how)

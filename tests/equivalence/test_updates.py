@@ -10,12 +10,12 @@ from headway.training.update import Updater
 LR, CLIP, SMOOTHING = 0.1, 1.0, 0.1
 
 
-def updater_of(case, dropout=0.0, seed=5, clip=CLIP):
+def updater_of(case, dropout=0.0, seed=5, workers=1):
     model = case.build(dropout=dropout)
     objective = SequenceLoss(model, SMOOTHING).train()
     # Plain gradient descent: Adam would blow up rounding where a gradient is almost zero.
     optimizer = torch.optim.SGD(model.parameters(), lr=LR)
-    return Updater(objective, optimizer, seed, clip, Processes())
+    return Updater(objective, optimizer, seed, CLIP, Processes(), workers=workers)
 
 
 def rows(batch, start, stop):
@@ -55,10 +55,23 @@ def test_with_dropout_a_micro_batch_draws_by_its_index_not_by_its_place(case):
     assert again([(0, first), (1, second)], 1, LR) == result
     for name, value in weights(straight).items():
         assert torch.equal(value, weights(again)[name])
-    assert abs(turned([(1, second), (0, first)], 1, LR).losses["loss"] - result.losses["loss"]) < 1e-5
+    assert (
+        abs(turned([(1, second), (0, first)], 1, LR).losses["loss"] - result.losses["loss"]) < 1e-5
+    )
     check_same(straight, turned)
     swapped = other([(1, first), (0, second)], 1, LR)
     assert abs(swapped.losses["loss"] - result.losses["loss"]) > 1e-4
+
+
+@equivalence("accum", "score")
+def test_micro_batches_side_by_side_are_those_in_turn(case):
+    """Threads draw what one thread draws, and gradients are added in the same order."""
+    in_turn, side_by_side = updater_of(case, dropout=0.3), updater_of(case, dropout=0.3, workers=2)
+    for update in (1, 2, 3):
+        parts = list(enumerate(rows(some_batch(update), i, i + 2) for i in (0, 2, 4)))
+        one, other = in_turn(parts, update, LR), side_by_side(parts, update, LR)
+        assert abs(one.losses["loss"] - other.losses["loss"]) < 1e-6
+    check_same(in_turn, side_by_side, 1e-6)
 
 
 @equivalence("accum", "score")

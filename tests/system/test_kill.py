@@ -41,17 +41,17 @@ attention_dropout = 0.1
 steps = 300
 evaluate_every = 6
 evaluate_sample = 150
-batch_tokens = 256
+batch_tokens = 512
 accumulate = 2
 lr = 1e-3
 ema = 0.95
 average = 3
 metric = "exact"
-patience = 9
+patience = 13
 [search]
 max_length = 20
 """
-EVERY, AVERAGED, ENDS = 6, 3, 60  # nothing is right so early: the first validation stays the best
+EVERY, AVERAGED, ENDS = 6, 3, 84  # nothing is right so early: the first validation stays the best
 COMMAND = (
     "import sys; from headway.training import fit; fit.LOG_SECONDS = 0.0; "
     "from headway.cli import main; sys.exit(main())"
@@ -73,6 +73,8 @@ class Runner:
     def __init__(self, folder, name):
         self.folder, self.out = folder, folder / name
         self.cache = folder / f"{name}-cache"
+        self.output = folder / f"{name}.txt"
+        self.stale, self.reached, self.started = b"", 0, 0.0
         source, known = Path(headway.__file__).parents[1], os.environ.get("PYTHONPATH", "")
         self.surroundings = {
             **os.environ,
@@ -86,7 +88,7 @@ class Runner:
         train = ["train", str(self.folder / "run.toml"), "--out", str(self.out)]
         begun = (self.out / "run.toml").exists()
         arguments = ["resume", str(self.out)] if begun else train
-        with open(self.folder / "output.txt", "a", encoding="utf-8") as output:
+        with open(self.output, "w", encoding="utf-8") as output:
             return subprocess.Popen(
                 [sys.executable, "-c", COMMAND, *arguments],
                 env=self.surroundings,
@@ -95,22 +97,49 @@ class Runner:
             )
 
     def finish(self):
-        assert self.go().wait(timeout=600) == 0, (self.folder / "output.txt").read_text()[-2000:]
+        assert self.go().wait(timeout=600) == 0, self.output.read_text("utf-8")[-2000:]
 
-    def last_record(self):
-        """The last whole line of the log."""
+    def log(self):
         try:
-            lines = (self.out / "log.jsonl").read_bytes().split(b"\n")
+            return (self.out / "log.jsonl").read_bytes()
         except FileNotFoundError:
-            return {}
-        return json.loads(lines[-2]) if len(lines) > 1 else {}
+            return b""
 
-    def kill_when(self, moment, delay):
-        """Goes on, kills when the moment has come and the delay is over."""
-        before = self.last_record().get("step", 0)
+    def figures(self):
+        """The last whole line that this process has logged."""
+        content = self.log()
+        lines = content.split(b"\n")
+        if content == self.stale or len(lines) < 2:
+            return {}
+        return json.loads(lines[-2])
+
+    def makes(self, folder, pattern):
+        """Whether something of that name has been made by this process, and not by a killed one."""
+        for path in folder.glob(pattern):
+            try:
+                if path.stat().st_mtime > self.started:
+                    return True
+            except FileNotFoundError:
+                pass
+        return False
+
+    def latest(self):
+        """The step of the newest checkpoint."""
+        names = (path.name for path in (self.out / "checkpoints").glob("step-*"))
+        return max((int(name.removeprefix("step-")) for name in names), default=0)
+
+    def kill_when(self, moment, passed, delay):
+        """Goes on, kills when the moment has come and the delay is over.
+
+        Args:
+            passed: checkpoints that must be written before the moment counts.
+        """
+        self.stale = self.log()
+        self.reached = self.latest() + passed * EVERY
+        self.started = time.time()
         process = self.go()
         until = time.monotonic() + 300
-        while not moment(self, before):
+        while self.latest() < self.reached or not moment(self):
             assert process.poll() is None, f"ended by itself with {process.returncode}"
             assert time.monotonic() < until, "the moment never came"
             time.sleep(0.0002)
@@ -119,71 +148,71 @@ class Runner:
         assert process.wait() == -9, "it was over before the kill"
 
 
-def starting(run, before):
+def starting(run):
     """The directory is there, the run file is not."""
     return run.out.exists()
 
 
-def learning_vocabulary(run, before):
-    return (run.out / "run.toml").exists() and not (run.out / "codecs").exists()
+def learning_vocabulary(run):
+    return "learning the vocabulary" in run.output.read_text("utf-8")
 
 
-def saving_vocabulary(run, before):
-    return (run.out / ".new-codecs").exists()
+def saving_vocabulary(run):
+    return run.makes(run.out, ".new-codecs")
 
 
-def building_store(run, before):
-    return any((run.cache / "stores").glob("*.tmp"))
+def building_store(run):
+    return run.makes(run.cache / "stores", "*.tmp")
 
 
-def training(run, before):
-    return run.last_record().get("step", 0) > before
+def training(run):
+    figures = run.figures()
+    return "loss" in figures and figures["step"] > run.reached
 
 
-def validating(run, before):
+def validating(run):
     """An update that a validation follows is in the log; the validation is not."""
-    last = run.last_record()
-    return "loss" in last and last["step"] > before and last["step"] % EVERY == 0
+    return training(run) and run.figures()["step"] % EVERY == 0
 
 
-def saving_checkpoint(run, before):
-    return any((run.out / "checkpoints").glob(".new-*"))
+def saving_checkpoint(run):
+    return run.makes(run.out / "checkpoints", ".new-*")
 
 
-def removing_checkpoint(run, before):
-    return any((run.out / "checkpoints").glob(".gone-*"))
+def removing_checkpoint(run):
+    return run.makes(run.out / "checkpoints", ".gone-*")
 
 
-def saving_weights(run, before):
-    return (run.out / ".new-model.safetensors").exists()
+def saving_weights(run):
+    return run.makes(run.out, ".new-model.safetensors")
 
 
-MOMENTS = [
-    (starting, 0.0),
-    (learning_vocabulary, 0.0),
-    (learning_vocabulary, 0.1),
-    (learning_vocabulary, 0.3),
-    (saving_vocabulary, 0.0),
-    (building_store, 0.0),
-    (building_store, 0.05),
-    (building_store, 0.2),
-    (training, 0.0),
-    (validating, 0.0),
-    (validating, 0.02),
-    (saving_weights, 0.0),
-    (saving_checkpoint, 0.0),
-    (training, 0.1),
-    (saving_checkpoint, 0.005),
-    (saving_checkpoint, 0.015),
-    (validating, 0.05),
-    (training, 0.3),
-    (removing_checkpoint, 0.0),
-    (validating, 0.1),
-    (saving_checkpoint, 0.03),
-    (training, 0.7),
-    (training, "random"),
-    (training, "random"),
-    (training, "random"),
+MOMENTS = [  # which, after how many more checkpoints, how many seconds later
+    (starting, 0, 0.0),
+    (learning_vocabulary, 0, 0.0),
+    (learning_vocabulary, 0, 0.02),
+    (learning_vocabulary, 0, 0.05),
+    (saving_vocabulary, 0, 0.0),
+    (building_store, 0, 0.0),
+    (building_store, 0, 0.05),
+    (building_store, 0, 0.1),
+    (training, 0, 0.0),
+    (validating, 0, 0.02),
+    (saving_weights, 0, 0.0),  # the first validation is the best one
+    (saving_checkpoint, 0, 0.0),
+    (training, 1, 0.1),
+    (saving_checkpoint, 1, 0.005),
+    (validating, 0, 0.05),
+    (validating, 1, 0.0),
+    (saving_checkpoint, 1, 0.015),
+    (training, 1, "random"),
+    (training, 0, "random"),
+    (validating, 1, 0.1),
+    (saving_checkpoint, 1, 0.03),
+    (training, 1, "random"),
+    (removing_checkpoint, 0, 0.0),
+    (training, 1, "random"),
+    (saving_weights, 0, 0.0),  # the average, when all else is done
 ]
 
 
@@ -216,11 +245,15 @@ def test_killed_again_and_again_and_resumed(tmp_path):
     write_data(tmp_path)
     whole = Runner(tmp_path, "whole")
     whole.finish()
-    assert RunDir.open(whole.out).checkpoints()[-AVERAGED:] == [ENDS - 2 * EVERY, ENDS - EVERY, ENDS]
+    assert RunDir.open(whole.out).checkpoints()[-AVERAGED:] == [
+        ENDS - 2 * EVERY,
+        ENDS - EVERY,
+        ENDS,
+    ]
 
     killed, draw = Runner(tmp_path, "killed"), random.Random(1)
     assert len(MOMENTS) >= 20
-    for moment, delay in MOMENTS:
-        killed.kill_when(moment, draw.uniform(0, 0.5) if delay == "random" else delay)
+    for moment, passed, delay in MOMENTS:
+        killed.kill_when(moment, passed, draw.uniform(0, 0.5) if delay == "random" else delay)
     killed.finish()
     check_same(killed.out, whole.out)

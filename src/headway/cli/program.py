@@ -16,6 +16,7 @@ import typer
 from ..errors import HeadwayError
 from . import average, config, demo, evaluate, info, resume, score, train, translate
 from .allocator import keep_freed_memory
+from .threads import wait_asleep
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141  # as a shell reports a program whose reader has gone
@@ -115,6 +116,7 @@ def _start(
         print(context.get_help())
     else:
         keep_freed_memory()
+        wait_asleep()
 
 
 def _version() -> str:

@@ -76,7 +76,7 @@ def train_tokenizer(
     tokenizer = Tokenizer(backend, config, specials)
     if config.size is not None and tokenizer.size < config.size:
         raise ConfigError(
-            f"tokenizer.size={config.size} is larger than this text allows (only {tokenizer.size} "
+            f"text.size={config.size} is larger than this text allows (only {tokenizer.size} "
             f"{_what(config)} can be learned); try size={tokenizer.size} or leave it out"
         )
     return tokenizer
@@ -214,6 +214,6 @@ def _count_words(sample: Iterable[str], config: TokenizerConfig) -> Counter[str]
 def _check_size(config: TokenizerConfig, smallest: int, needs: str) -> None:
     if config.size is not None and config.size < smallest:
         raise ConfigError(
-            f"tokenizer.size={config.size} is too small for kind={config.kind!r}: {needs} "
+            f"text.size={config.size} is too small for kind={config.kind!r}: {needs} "
             f"take {smallest}; try size={max(1000, 2 * smallest)} or leave it out"
         )

@@ -15,7 +15,7 @@ from .settings import TrainConfig
 MEASURED_SHARE = 0.02  # of the budget
 MEASURED_SECONDS = (2.0, 20.0)
 MARGIN = 0.97  # what is planned for; the rest is for checkpoints and a busy machine
-VALIDATIONS = 15
+VALIDATIONS = 10
 SMALLEST = 512  # tokens of a micro-batch; below it the overhead of operations tells
 
 

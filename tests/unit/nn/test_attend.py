@@ -49,9 +49,7 @@ def test_by_hand():
     query = torch.tensor([[[[2.0 * math.log(3), 0.0, 0.0, 0.0]]]])
     key = torch.tensor([[[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]]])
     value = torch.tensor([[[[4.0, 0.0, 0.0, 0.0], [0.0, 8.0, 0.0, 0.0]]]])
-    torch.testing.assert_close(
-        attend(query, key, value), torch.tensor([[[[3.0, 2.0, 0.0, 0.0]]]])
-    )
+    torch.testing.assert_close(attend(query, key, value), torch.tensor([[[[3.0, 2.0, 0.0, 0.0]]]]))
 
 
 def test_one_key_is_its_value():
@@ -136,7 +134,10 @@ def test_a_masked_key_changes_nothing():
 
 def test_large_scores_stay_finite():
     query, key, value = inputs()
-    for output in (attend(200 * query, 200 * key, value), looked_at(200 * query, 200 * key, value)[0]):
+    for output in (
+        attend(200 * query, 200 * key, value),
+        looked_at(200 * query, 200 * key, value)[0],
+    ):
         assert output.isfinite().all()
 
 

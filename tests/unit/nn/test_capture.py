@@ -63,7 +63,11 @@ def test_strangers_and_the_nameless_are_not_recorded():
 
 
 def test_nobody_looks_afterwards_even_after_an_error():
-    with pytest.raises(RuntimeError, match="on purpose"), capture(torch.nn.Module()):
-        assert recorder() is not None
-        raise RuntimeError("on purpose")
+    def look():
+        with capture(torch.nn.Module()):
+            assert recorder() is not None
+            raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError, match="on purpose"):
+        look()
     assert recorder() is None

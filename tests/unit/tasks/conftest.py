@@ -37,7 +37,9 @@ class Copier(torch.nn.Module):
     def start(self, batch, prefix=None):
         self.batches.append(tuple(batch["src"].shape))
         rows = batch["src"].size(0)
-        return State({"src": batch["src"]}, {"place": Fixed(torch.zeros(rows, 1, dtype=torch.long))})
+        return State(
+            {"src": batch["src"]}, {"place": Fixed(torch.zeros(rows, 1, dtype=torch.long))}
+        )
 
     def step(self, tokens, state):
         place, src = state.cache["place"].value, state.memory["src"]

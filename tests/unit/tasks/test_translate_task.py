@@ -45,7 +45,9 @@ def test_separate_vocabularies_save_two(tmp_path):
 
 
 def test_each_side_may_have_its_own_kind():
-    own = TextConfig(source=TokenizerConfig(kind="characters"), target=TokenizerConfig(kind="words"))
+    own = TextConfig(
+        source=TokenizerConfig(kind="characters"), target=TokenizerConfig(kind="words")
+    )
     task = Translate.learn(lines, own)
     assert task.codecs["source"].tokenizer.settings.kind == "characters"
     assert task.codecs["target"].tokenizer.settings.kind == "words"
@@ -74,9 +76,7 @@ def test_random_segmentation_depends_on_the_draw_alone(tmp_path):
     texts = [("lower newest widest", "newest lower")] * 30
     (tmp_path / "p.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in texts), "utf-8")
     task = Translate.learn(lambda: iter(texts), TextConfig(size=275, dropout=0.5))
-    store = prepare(
-        (Corpus(file="p.tsv"),), task.codecs, tmp_path / "stores", root=tmp_path
-    ).store
+    store = prepare((Corpus(file="p.tsv"),), task.codecs, tmp_path / "stores", root=tmp_path).store
     rows = np.arange(30)
     first = task.batch(store, rows, draw=(1, 0))
     again, other = task.batch(store, rows, draw=(1, 0)), task.batch(store, rows, draw=(1, 1))

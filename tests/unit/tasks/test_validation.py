@@ -62,7 +62,7 @@ def test_the_sample_is_spread_over_the_set(task, store):
 
 def test_figures_and_samples(task, store, copier, objective, monkeypatch):
     judge = validator(task, store, "chrf")
-    monkeypatch.setattr(objective, "forward", lambda batch: {"loss": torch.tensor(0.0)})
+    monkeypatch.setattr(objective, "sums", lambda batch: {"loss": torch.tensor(0.0)})
     objective.model = copier
     result = judge(objective)
     assert set(result.figures) == {"valid_loss", "bleu", "exact", "chrf"}
@@ -74,11 +74,15 @@ def test_limited_outputs_end_with_their_references(task, store, copier, objectiv
     class Endless(type(copier)):
         def step(self, tokens, state):
             logits, state = super().step(tokens, state)
-            return torch.nn.functional.one_hot(torch.full(logits.shape[:2], 5), self.size) + 0.0, state
+            return torch.nn.functional.one_hot(
+                torch.full(logits.shape[:2], 5), self.size
+            ) + 0.0, state
 
-    monkeypatch.setattr(objective, "forward", lambda batch: {"loss": torch.tensor(0.0)})
+    monkeypatch.setattr(objective, "sums", lambda batch: {"loss": torch.tensor(0.0)})
     objective.model = Endless(copier.size)
-    free, limited = (validator(task, store)(objective, limited=limited) for limited in (False, True))
+    free, limited = (
+        validator(task, store)(objective, limited=limited) for limited in (False, True)
+    )
     assert [len(output.split()) for _, output, _ in limited.samples] == [3, 2, 4]
     assert [len(output.split()) for _, output, _ in free.samples] == [8, 8, 8]
 

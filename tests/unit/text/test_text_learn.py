@@ -42,7 +42,7 @@ def test_a_size_the_text_does_not_allow(kind):
     with pytest.raises(ConfigError) as caught:
         train_tokenizer(TEXTS, TokenizerConfig(kind=kind, size=8000))
     message = str(caught.value)
-    assert message.startswith("tokenizer.size=8000 is larger than this text allows (only ")
+    assert message.startswith("text.size=8000 is larger than this text allows (only ")
     assert message.endswith(" or leave it out")
     reachable = int(message.split("only ")[1].split()[0])
     assert f"try size={reachable} or" in message
@@ -62,25 +62,25 @@ def test_the_message_counts_words():
         (
             "bpe",
             100,
-            "tokenizer.size=100 is too small for kind='bpe': 256 bytes and 4 control tokens "
+            "text.size=100 is too small for kind='bpe': 256 bytes and 4 control tokens "
             "take 260; try size=1000 or leave it out",
         ),
         (
             "unigram",
             259,
-            "tokenizer.size=259 is too small for kind='unigram': 256 bytes and 4 control tokens "
+            "text.size=259 is too small for kind='unigram': 256 bytes and 4 control tokens "
             "take 260; try size=1000 or leave it out",
         ),
         (
             "wordpiece",
             9,
-            "tokenizer.size=9 is too small for kind='wordpiece': 3 characters, first and inside a "
+            "text.size=9 is too small for kind='wordpiece': 3 characters, first and inside a "
             "word, and 4 control tokens take 10; try size=1000 or leave it out",
         ),
         (
             "words",
             4,
-            "tokenizer.size=4 is too small for kind='words': 4 control tokens and a single one "
+            "text.size=4 is too small for kind='words': 4 control tokens and a single one "
             "take 5; try size=1000 or leave it out",
         ),
     ],

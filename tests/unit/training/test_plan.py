@@ -2,7 +2,8 @@
 
 import pytest
 
-from headway.training.plan import MARGIN, VALIDATIONS, Measure, fill_length, fill_sizes
+from headway.training import plan
+from headway.training.plan import MARGIN, SMALLEST, VALIDATIONS, Measure, fill_length, fill_sizes
 from headway.training.settings import TrainConfig
 
 
@@ -33,16 +34,26 @@ def planned(**given):
 
 
 def test_larger_models_take_larger_batches_and_smaller_rates():
-    small, medium, large = (fill_sizes(TrainConfig(), n) for n in (10**6, 2 * 10**7, 10**8))
+    small, medium, large = (fill_sizes(TrainConfig(), n, 1) for n in (10**6, 2 * 10**7, 10**8))
     assert small.batch_tokens < medium.batch_tokens < large.batch_tokens
     assert small.lr > medium.lr > large.lr
 
 
 def test_what_was_given_stays():
-    filled = fill_sizes(TrainConfig(batch_tokens=77, lr=0.5), 10**6)
-    assert (filled.batch_tokens, filled.lr) == (77, 0.5)
-    plan = planned(steps=100, warmup=0, evaluate_every=9)
-    assert (plan.steps, plan.warmup, plan.evaluate_every) == (100, 0, 9)
+    filled = fill_sizes(TrainConfig(batch_tokens=77, lr=0.5, accumulate=3), 10**6, 8)
+    assert (filled.batch_tokens, filled.lr, filled.accumulate) == (77, 0.5, 3)
+    found = planned(steps=100, warmup=0, evaluate_every=9)
+    assert (found.steps, found.warmup, found.evaluate_every) == (100, 0, 9)
+
+
+def test_an_update_is_divided_among_the_workers_but_not_into_crumbs():
+    def parts(workers, **given):
+        return fill_sizes(TrainConfig(**given), 10**6, workers).accumulate
+
+    assert parts(1) == 1
+    assert parts(2) == 2
+    assert parts(64, batch_tokens=4 * SMALLEST) == 4
+    assert parts(8, batch_tokens=10) == 1
 
 
 def test_epochs_become_updates():
@@ -84,17 +95,15 @@ def test_nothing_is_measured_without_minutes():
 
 
 def test_warm_up_and_validations_follow_the_number_of_updates():
-    plan = planned(steps=1200)
-    assert plan.warmup == 100
-    assert plan.evaluate_every == 80
+    found = planned(steps=1200)
+    assert found.warmup == 100
+    assert found.evaluate_every == 120
     assert planned(steps=1).warmup == 1
     assert planned(steps=1).evaluate_every == 1
     assert planned(steps=10**6).warmup == 4000
 
 
 def test_measuring_takes_the_mean_of_updates_after_a_warm_up(monkeypatch):
-    from headway.training import plan
-
     class Timed(Clockwork):
         clock = 0.0
         seconds_per_step = Measure.seconds_per_step

@@ -4,14 +4,15 @@ import pytest
 import torch
 from torch import nn
 
+from headway.tasks.loss import Objective
 from headway.training.processes import Processes, processes
 from headway.training.update import Updater
 
 
-class Toy(nn.Module):
+class Toy(Objective):
     """Parts `main` (sum of weight * x over all x) and `side` (sum of 2 * weight over rows)."""
 
-    def __init__(self, dropout=0.0):
+    def __init__(self):
         super().__init__()
         self.model = nn.Linear(1, 1, bias=False)
         nn.init.constant_(self.model.weight, 1.0)
@@ -20,15 +21,15 @@ class Toy(nn.Module):
     def counts(self, batch):
         return {"main": batch["x"].numel(), "side": len(batch["x"])}
 
-    def forward(self, batch):
+    def sums(self, batch):
         weight = self.model.weight
         return {"main": (weight * batch["x"]).sum(), "side": (2 * weight).sum() * len(batch["x"])}
 
 
-def updater(clip=0.0, lr=123.0):
+def updater(clip=0.0, workers=1):
     toy = Toy()
-    optimizer = torch.optim.SGD(toy.parameters(), lr=lr)
-    return toy, Updater(toy, optimizer, seed=1, clip=clip, processes=Processes())
+    optimizer = torch.optim.SGD(toy.parameters(), lr=123.0)  # the update's own rate counts
+    return toy, Updater(toy, optimizer, seed=1, clip=clip, processes=Processes(), workers=workers)
 
 
 def batch(*rows):
@@ -45,9 +46,10 @@ def test_each_part_is_divided_by_its_own_count():
     assert toy.model.weight.item() == pytest.approx(1.0 - 0.1 * 4.0)
 
 
-def test_counts_are_of_the_whole_update():
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_counts_are_of_the_whole_update(workers):
     """Micro-batches of 1 and 3 numbers: the mean is over four numbers, not over two means."""
-    toy, update = updater()
+    toy, update = updater(workers=workers)
     result = update([(0, batch([8.0])), (1, batch([1.0, 2.0, 1.0]))], 1, lr=0.1)
     assert result.losses == {"main": 3.0, "side": 2.0}
     assert toy.model.weight.item() == pytest.approx(0.6)
@@ -78,6 +80,14 @@ def test_a_micro_batch_without_words_is_no_division_by_zero():
     result = update([(0, {"x": torch.zeros(0, 1)})], 1, lr=0.1)
     assert result.losses == {"main": 0.0, "side": 0.0}
     assert toy.model.weight.item() == 1.0
+
+
+def test_an_error_in_a_worker_comes_out_and_threads_are_put_back():
+    _, update = updater(workers=2)
+    threads = torch.get_num_threads()
+    with pytest.raises(KeyError):
+        update([(0, batch([1.0])), (1, {})], 1, lr=0.1)
+    assert torch.get_num_threads() == threads
 
 
 def test_one_process_is_the_first_and_passes_everything_through(monkeypatch):

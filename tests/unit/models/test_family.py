@@ -1,0 +1,117 @@
+"""What every family promises, the output layer, and how embeddings are shared."""
+
+from dataclasses import fields, is_dataclass
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from headway.models import FAMILIES, Vocabularies
+from headway.models.family import Output, embedding_weight
+
+SHARED, APART = Vocabularies(11, 11, True), Vocabularies(11, 7, False)
+SMALL = {
+    "transformer": {
+        "d_model": 8,
+        "d_ff": 8,
+        "n_heads": 2,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+    },
+    "gru": {"d_model": 8},
+}
+names = pytest.mark.parametrize("name", list(FAMILIES))
+
+
+def build(name, vocabularies, **given):
+    family = FAMILIES[name]
+    config = family.config(**{**SMALL[name], **given}).resolve(100, vocabularies)
+    return family.build(config, vocabularies)
+
+
+@names
+def test_a_family_is_known_by_its_name(name):
+    family = FAMILIES[name]
+    assert family.name == family.config().family == name
+    assert is_dataclass(family.config)
+    assert {"step", "score"} <= family.abilities
+
+
+@names
+def test_resolved_settings_leave_nothing_open_and_stay_as_they_are(name):
+    resolved = FAMILIES[name].config().resolve(1000, SHARED)
+    values = {field.name: getattr(resolved, field.name) for field in fields(resolved)}
+    assert None not in values.values()
+    assert "auto" not in values.values()
+    assert resolved.resolve(10**9, SHARED) == resolved
+
+
+@names
+def test_shared_vocabularies_share_all_and_separate_ones_the_target(name):
+    together, apart = build(name, SHARED), build(name, APART)
+    assert together.source_embedding is together.target_embedding is together.output.weight
+    assert apart.target_embedding is apart.output.weight
+    assert apart.source_embedding.shape == (11, 8)
+    assert apart.output.weight.shape == (7, 8)
+
+
+@names
+def test_sharing_nothing(name):
+    model = build(name, SHARED, share="none")
+    matrices = {model.source_embedding, model.target_embedding, model.output.weight}
+    assert len(matrices) == 3
+    saved = sum(p.numel() for p in model.parameters())
+    assert saved == sum(p.numel() for p in build(name, SHARED).parameters()) + 2 * 11 * 8
+
+
+@names
+def test_sharing_all_needs_one_vocabulary(name):
+    with pytest.raises(ValueError, match=r'model\.share = "all" needs one vocabulary'):
+        build(name, APART, share="all")
+
+
+@names
+def test_the_seed_decides_the_weights(name):
+    weights = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        weights.append([p.detach() for p in build(name, SHARED).parameters()])
+    assert all(torch.equal(a, b) for a, b in zip(weights[0], weights[1], strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(weights[0], weights[2], strict=True))
+
+
+@names
+def test_every_parameter_gets_a_gradient(name):
+    """One that does not would be dead weight, and would stop several processes."""
+    model = build(name, APART, dropout=0.0)
+    src, tgt = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 4, 5]])
+    batch = {"src": src, "src_valid": torch.ones_like(src, dtype=torch.bool), "tgt_in": tgt}
+    model.output.cross_entropy(model(batch)[0], tgt[0]).backward()
+    without = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    # Shifting all scores of a query by the same amount changes no softmax: keys need no bias,
+    # but the packed projections have one, whose other parts do get gradients.
+    assert without == []
+
+
+def test_embeddings_have_unit_variance_once_scaled():
+    torch.manual_seed(0)
+    weight = embedding_weight(2000, 64)
+    assert (weight * 64**0.5).std().item() == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_output_layer(bias):
+    torch.manual_seed(0)
+    output = Output(embedding_weight(9, 4), bias)
+    if bias:
+        torch.nn.init.normal_(output.bias)
+    hidden, targets = torch.randn(5, 4), torch.tensor([0, 8, 3, 3, 1])
+    logits = output(hidden)
+    assert logits.shape == (5, 9)
+    torch.testing.assert_close(
+        output.cross_entropy(hidden, targets, 0.1),
+        cross_entropy(logits, targets, reduction="sum", label_smoothing=0.1),
+    )
+    expected = logits.log_softmax(-1)[torch.arange(5), targets]
+    torch.testing.assert_close(output.log_probs(hidden, targets), expected)
+    assert (output.bias is not None) is bias
