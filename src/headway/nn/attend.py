@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from .capture import recorder
-from .dropout import keep_mask, scale
+from .dropout import factors
 
 
 def attend(
@@ -43,7 +43,7 @@ def attend(
     if record is not None and owner is not None:
         record(owner, weights)
     if dropout > 0.0:
-        weights = weights * keep_mask(weights.shape, dropout, weights.device) * scale(dropout)
+        weights = weights * factors(weights, dropout)
     return weights @ value
 
 

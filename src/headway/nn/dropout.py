@@ -32,6 +32,12 @@ def scale(rate: float) -> float:
     return _STEPS / (_STEPS - threshold(rate))
 
 
+def factors(like: Tensor, rate: float) -> Tensor:
+    """What each element is multiplied by: 0 with probability `rate`, else the scale."""
+    kept = keep_mask(like.shape, rate, like.device)
+    return torch.mul(kept, scale(rate)).to(like.dtype)
+
+
 class Dropout(nn.Module):
     """Zeroes elements with probability `rate` in training and scales the rest."""
 
@@ -42,4 +48,10 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.rate == 0.0:
             return x
-        return x * keep_mask(x.shape, self.rate, x.device) * scale(self.rate)
+        return x * factors(x, self.rate)
+
+    def add(self, x: Tensor, branch: Tensor) -> Tensor:
+        """`x + dropout(branch)` in one pass over memory."""
+        if not self.training or self.rate == 0.0:
+            return x + branch
+        return torch.addcmul(x, branch, factors(branch, self.rate))

@@ -47,7 +47,7 @@ class PreNorm(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return x + self.dropout(sublayer(self.norm(x)))
+        return self.dropout.add(x, sublayer(self.norm(x)))
 
 
 class PostNorm(nn.Module):
@@ -59,7 +59,7 @@ class PostNorm(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.norm(x + self.dropout(sublayer(x)))
+        return self.norm(self.dropout.add(x, sublayer(x)))
 
 
 RESIDUALS: Mapping[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
