@@ -24,7 +24,7 @@ def write_run_file(folder: Path, case: Case, train: dict[str, Any]) -> Path:
     model = {**SMALL.get(case.family, {}), "family": case.family, "dropout": 0.2, **case.settings}
     if case.family == "transformer":
         model |= {"attention_dropout": 0.1, "activation_dropout": 0.1}
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "data": {"train": "train.tsv", "valid": "valid.tsv"},
         "text": {"kind": "bpe", "size": 280, "dropout": 0.2},
         "model": model,

@@ -45,7 +45,7 @@ def torchrun(folder, run_file, out):
         str(out),
     ]
     return subprocess.run(
-        command, env=surroundings, capture_output=True, text=True, timeout=300, check=False
+        command, env=surroundings, capture_output=True, text=True, timeout=500, check=False
     )
 
 

@@ -189,6 +189,7 @@ def copy_torch(theirs, ours):
     ours.decoder_norm.load_state_dict(theirs.decoder.norm.state_dict())
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # of no use with norm_first
 @equivalence("refer", only=lambda case: case.name == "transformer")
 def test_torch_transformer(case):
     theirs = randomised(

@@ -17,7 +17,7 @@ from equivalence_cases import (
 from headway.search import Hypothesis, SearchConfig, beam, forced, greedy
 
 MARKS = {"bos": BOS, "eos": EOS}
-SEEDS = (0, 1, 7)  # two that the models have seen, one that they have not
+SEEDS = (0, 7)  # sources that the models have learnt, and some that they have not
 
 
 def variety(hypotheses):
@@ -42,9 +42,8 @@ def test_beam_one_is_greedy(case):
 
 
 @equivalence("batch", "step")
-@pytest.mark.parametrize("k", [1, 3])
-def test_a_batch_is_searched_as_its_sentences_are(case, k):
-    model, config, compared, n = case.taught(), SearchConfig(beam=k, n_best=k, max_length=12), 0, 0
+def test_a_batch_is_searched_as_its_sentences_are(case):
+    model, config, compared, n = case.taught(), SearchConfig(beam=3, n_best=3, max_length=12), 0, 0
     for seed in SEEDS:
         batch = some_batch(seed)
         together = beam(model, batch, **MARKS, config=config)
@@ -125,8 +124,7 @@ def every_output(model, source, alpha):
 
 
 @equivalence("wide", "step", "score")
-@pytest.mark.parametrize("stop", ["finished", "safe"])
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize(("alpha", "stop"), [(0.0, "safe"), (1.0, "finished")])
 def test_a_beam_as_wide_as_the_space_is_exhaustive(case, alpha, stop):
     model = case.taught(TOY)
     widest = TOY**LIMIT  # no candidate of any step is ever left out

@@ -23,7 +23,7 @@ from ..data.corpora import Corpus, as_corpora, default_cache
 from ..data.leaks import LeakCheck
 from ..data.prepare import Prepared, prepare
 from ..data.read import read
-from ..errors import ConfigError, RunError
+from ..errors import ConfigError, DataError, RunError
 from ..models import FAMILIES, SequenceModel
 from ..runs import RunDir
 from ..runs.module import set_weights
@@ -43,17 +43,28 @@ from .average import AVERAGED_FROM
 from .config import RunConfig, rooted, stored_config
 from .device import autocast, compile_model, pick_device
 
+PLAN = "plan.json"
+PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
+
 
 def train(config: RunConfig, out: str | Path, display: Display | None = None) -> None:
     """Trains a model into the run directory `out`, which must not exist or be empty.
 
     Raises:
-        HeadwayError: in words; what was reached until then is in `out`.
+        HeadwayError: in words; what was reached until then is in `out`, which is removed if it was
+            nothing.
     """
-    config = rooted(config, Path.cwd())
+    config = _inherited(rooted(config, Path.cwd()))
     with processes() as group:
         run = _together(group, lambda: _create(Path(out), config), lambda: RunDir.open(out))
-        _run(run, config, group, display, inexact=False)
+        try:
+            _run(run, config, group, display, inexact=False)
+        except (ConfigError, DataError):
+            # A mistake in the run file or the data, found before there was anything to keep: the
+            # same command must work once it is mended.
+            if group.is_first and not (run.path / PLAN).exists():
+                run.discard()
+            raise
 
 
 def resume(out: str | Path, display: Display | None = None, inexact: bool = False) -> None:
@@ -91,6 +102,13 @@ def build(config: RunConfig, task: Translate) -> SequenceModel:
         return FAMILIES[config.model.family].build(config.model, task.vocabularies)
     except ValueError as error:
         raise ConfigError(f"model: {error}") from None
+
+
+def _inherited(config: RunConfig) -> RunConfig:
+    """With `init`, a model that is left open is the one whose weights are taken."""
+    if config.init is None or config.model != RunConfig(config.data).model:
+        return config
+    return replace(config, model=stored_config(RunDir.open(config.init)).model)
 
 
 def _create(out: Path, config: RunConfig) -> RunDir:
@@ -307,15 +325,15 @@ class _Assembly:
         job: Callable[[TrainConfig], Job],
     ) -> TrainConfig:
         """The number of updates and what follows from it, decided once and written down."""
-        if self.group.is_first and not (self.run.path / "plan.json").exists():
+        if self.group.is_first and not (self.run.path / PLAN).exists():
             if settings.minutes:
                 self.display.note(f"measuring what {settings.minutes:g} minutes allow")
             measure = _Measured(lambda: job(replace(settings, steps=1, warmup=1)))
             planned = fill_length(settings, n_examples, stream.n_batches, measure)
             chosen = {name: getattr(planned, name) for name in PLANNED}
-            self.run.write_text("plan.json", json.dumps(chosen, indent=2) + "\n")
+            self.run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
         self.group.wait()
-        return replace(settings, **json.loads(self.run.read_text("plan.json")))
+        return replace(settings, **json.loads(self.run.read_text(PLAN)))
 
     def _job(
         self, config: RunConfig, task: Translate, stream: "_Stream", validator: Validator | None
@@ -369,9 +387,6 @@ class _Assembly:
             f"with lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, validation every "
             f"{t.evaluate_every}, on {self.device}",
         )
-
-
-PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
 
 
 class _Stream:

@@ -34,7 +34,8 @@ class RunConfig:
     seed: int = 1
     """All randomness comes from it."""
     init: str | None = None
-    """A run directory whose weights and vocabulary to start from (domain adaptation)."""
+    """A run directory whose weights and vocabulary to start from (domain adaptation); `[model]` is
+    then that run's, unless given."""
     device: str = "auto"
     """`auto` takes CUDA, then Apple's GPU, then the CPU; or a device by its PyTorch name."""
     text: TextConfig = field(default_factory=TextConfig)

@@ -30,11 +30,10 @@ EXTENSIONS: dict[str, Format] = {
 
 @dataclass(frozen=True)
 class Corpus:
-    """One corpus: either one file per column (parallel lines) or one file that holds them all.
+    """One corpus: either one file per column (parallel lines) or one file that holds them all."""
 
-    A task looks for each of its columns under the attribute of the same name, so a new kind of
-    column is one more field here.
-    """
+    # A task looks for each of its columns under the attribute of the same name, so a new kind of
+    # column is one more field here.
 
     file: str | None = None
     """The one file that holds all columns; leave it out when every column has its own file."""
@@ -76,7 +75,7 @@ class DataConfig:
     """The validation data, in the same forms; it chooses the weights that are kept."""
 
     test: str | Corpus | list[str | Corpus] | None = None
-    """The test data, in the same forms; scored once, after training."""
+    """The test data, in the same forms: what `headway evaluate` scores unless told otherwise."""
 
     root: str | None = None
     """The folder that relative file names start from; by default the environment variable

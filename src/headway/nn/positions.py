@@ -49,7 +49,7 @@ class Learned(nn.Module):
         if end > self.weight.size(0):
             raise ValueError(
                 f"position {end} is beyond the {self.weight.size(0)} learned positions; "
-                "shorten the input or train with a larger model.max_length"
+                "shorten the input or train with a larger model.max_positions"
             )
         return x + self.weight[offset:end]
 

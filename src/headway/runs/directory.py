@@ -6,6 +6,7 @@ start left behind is taken over by the next one.
 """
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -100,6 +101,10 @@ class RunDir:
         self.version, self.facts = _own_version(), dict(facts)
         header = {"format": FORMAT, "headway": self.version, "facts": self.facts}
         self.write_text(HEADER, json.dumps(header, indent=2) + "\n")
+
+    def discard(self) -> None:
+        """Remove the directory and all that is in it."""
+        shutil.rmtree(self.path)
 
     def write_text(self, name: str, text: str) -> None:
         content = text.encode("utf-8")

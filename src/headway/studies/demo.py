@@ -31,7 +31,7 @@ from .dates import LANGUAGES, SHOWCASE, DateExample, make_dates, write_dates
 from .pronunciations import make_pronunciations, write_pronunciations
 
 DATES_STEPS = 1600
-PRONOUNCE_STEPS = 4000
+PRONOUNCE_STEPS = 6000
 NEW_WORDS = ("headway", "selfie", "vlogger", "bitcoin", "frumious", "blorft")
 
 
@@ -250,12 +250,14 @@ def pronounce_config(seed: int = 1, steps: int = PRONOUNCE_STEPS) -> RunConfig:
         text=TextConfig(
             source=TokenizerConfig(kind="characters"), target=TokenizerConfig(kind="words")
         ),
-        model=TransformerConfig(preset="tiny", encoder_layers=3, decoder_layers=2),
+        model=TransformerConfig(
+            preset="tiny", encoder_layers=3, decoder_layers=1, dropout=0.0, positions="rotary"
+        ),
         train=TrainConfig(
             steps=steps,
-            batch_tokens=2048,
-            lr=3e-3,
-            label_smoothing=0.1,
+            batch_tokens=512,
+            lr=2e-3,
+            label_smoothing=0.05,
             metric="wer",
             choose="last",
             evaluate_every=max(1, steps // 8),

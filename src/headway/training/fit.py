@@ -28,6 +28,7 @@ from .state import MovingAverage, Progress, group, pack
 from .update import Update, Updater
 
 LOG_SECONDS = 2.0
+SAVE_SECONDS = 300.0  # at most so much work is lost between validations
 
 
 class Stream(Protocol):
@@ -87,8 +88,10 @@ def fit(job: Job) -> None:
                     is_over = is_over or _out_of_patience(job)
                 if is_over:
                     break
-                if _any_caught(job, caught):
+                is_stopped, is_due = _asked(job, caught, clock)
+                if is_stopped or is_due:
                     _checkpoint(job, clock)
+                if is_stopped:
                     raise _interruption(job, caught[0] if caught else signal.SIGTERM)
     _finish(job)
     clock.journal.close()
@@ -130,13 +133,17 @@ class _Clock:
         self.progress = progress
         self.journal = journal
         self.before = progress.seconds
-        self.start = self.last = time.perf_counter()
+        self.start = self.last = self.saved = time.perf_counter()
         self.tokens = 0
         self.losses: list[float] = []
 
     def stop(self) -> None:
         """Writes the time spent into the progress."""
         self.progress.seconds = self.before + time.perf_counter() - self.start
+
+    def unsaved(self) -> float:
+        """Seconds since the last checkpoint."""
+        return time.perf_counter() - self.saved
 
     def tick(self, job: Job, result: Update, lr: float) -> None:
         self.tokens += result.tokens
@@ -210,6 +217,7 @@ def _save_weights(job: Job, tensors: dict[str, Tensor], rule: str) -> None:
 
 def _checkpoint(job: Job, clock: _Clock) -> None:
     clock.stop()
+    clock.saved = time.perf_counter()
     if job.processes.is_first:
         tensors = pack(job.model, job.updater.optimizer, job.average)
         job.run.save_checkpoint(
@@ -292,9 +300,11 @@ def _signals() -> Iterator[list[int]]:
             signal.signal(caught_number, handler)
 
 
-def _any_caught(job: Job, caught: list[int]) -> bool:
-    """Whether any process was asked to stop: all must stop at the same update."""
-    return job.processes.sum([float(bool(caught))])[0] > 0
+def _asked(job: Job, caught: list[int], clock: _Clock) -> tuple[bool, bool]:
+    """Whether to stop and whether to save: all processes must do so at the same update."""
+    is_due = job.processes.is_first and clock.unsaved() > SAVE_SECONDS
+    stop, save = job.processes.sum([float(bool(caught)), float(is_due)])
+    return stop > 0, save > 0
 
 
 def _interruption(job: Job, number: int) -> Interrupted:

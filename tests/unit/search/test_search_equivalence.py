@@ -123,7 +123,8 @@ def test_sentences_leave_when_they_are_done(recurrent, make_batch):
     found = beam(model, make_batch(SOURCES), bos=BOS, eos=EOS, config=config)
     rows = [size[0] for size in sizes]
     assert rows == sorted(rows, reverse=True)
-    assert rows[0] == len(SOURCES) and len(set(rows)) > 2
+    assert rows[0] == len(SOURCES)
+    assert len(set(rows)) > 2
     assert [size[1] for size in sizes[:3]] == [1, 3, 3]  # expanded after the first step
     assert len({len(one.token_log_probs) for [one] in found}) > 2
 
@@ -260,7 +261,8 @@ def test_results_carry_no_gradient_and_leave_the_mode_alone(recurrent, make_batc
         recurrent(0), batch, torch.tensor([[2]]), torch.tensor([[True]]), bos=BOS
     ).requires_grad
     beam(recurrent(0), batch, bos=BOS, eos=EOS)
-    assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+    assert torch.is_grad_enabled()
+    assert not torch.is_inference_mode_enabled()
 
 
 class OneUse:
