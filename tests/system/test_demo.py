@@ -41,6 +41,6 @@ def test_dates_reach_99_percent_within_three_minutes(tmp_path: Path) -> None:
 
 def test_pronunciations_are_learned_in_minutes(tmp_path: Path) -> None:
     figures, seconds = run(tmp_path, "pronounce")
-    assert figures["metrics"]["wer"]["value"] <= 35.0
-    assert figures["metrics"]["per"]["value"] <= 9.0
+    assert figures["metrics"]["wer"]["value"] <= 38.0
+    assert figures["metrics"]["per"]["value"] <= 10.0
     assert seconds <= 420

@@ -71,31 +71,38 @@ class Job:
 
 def fit(job: Job) -> None:
     """Trains from `job.progress` to the end and saves the weights to use."""
-    progress, config = job.progress, job.config
-    tensorboard = config.tensorboard and job.processes.is_first
-    clock = _Clock(progress, Journal(job.run, tensorboard, progress.step))
-    with _signals() as caught:
-        if not _is_over(job):
-            for batches in _updates(job):
-                lr = _learning_rate(job)
-                result = job.updater(batches, progress.step + 1, lr)
-                _advance(job, result)
-                clock.tick(job, result, lr)
-                is_over = progress.step >= job.total
-                if progress.step % (config.evaluate_every or 1) == 0 or is_over:
-                    _evaluate(job, clock)
-                    _checkpoint(job, clock)
-                    is_over = is_over or _out_of_patience(job)
-                if is_over:
-                    break
-                is_stopped, is_due = _asked(job, caught, clock)
-                if is_stopped or is_due:
-                    _checkpoint(job, clock)
-                if is_stopped:
-                    raise _interruption(job, caught[0] if caught else signal.SIGTERM)
-    _finish(job)
-    clock.journal.close()
-    job.display.close()
+    tensorboard = job.config.tensorboard and job.processes.is_first
+    clock = _Clock(job.progress, Journal(job.run, tensorboard, job.progress.step))
+    try:
+        with _signals() as caught:
+            if not _is_over(job):
+                _learn(job, clock, caught)
+        _finish(job)
+    finally:
+        clock.journal.close()
+        job.display.close()
+
+
+def _learn(job: Job, clock: "_Clock", caught: list[int]) -> None:
+    """Updates until the end, or until a signal was caught."""
+    progress = job.progress
+    for batches in _updates(job):
+        lr = _learning_rate(job)
+        result = job.updater(batches, progress.step + 1, lr)
+        _advance(job, result)
+        clock.tick(job, result, lr)
+        is_over = progress.step >= job.total
+        if _is_regular(job, progress.step):
+            _evaluate(job, clock)
+            _checkpoint(job, clock)
+            is_over = is_over or _out_of_patience(job)
+        if is_over:
+            return
+        is_stopped, is_due = _asked(job, caught, clock)
+        if is_stopped or is_due:
+            _checkpoint(job, clock)
+        if is_stopped:
+            raise _interruption(job, caught[0] if caught else signal.SIGTERM)
 
 
 def _learning_rate(job: Job) -> float:
@@ -308,7 +315,6 @@ def _asked(job: Job, caught: list[int], clock: _Clock) -> tuple[bool, bool]:
 
 
 def _interruption(job: Job, number: int) -> Interrupted:
-    job.display.close()
     return Interrupted(
         f"stopped at step {job.progress.step} of {job.total}, saved; "
         f"go on with: headway resume {job.run.path}",

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypeVar
 
 import torch
@@ -12,6 +13,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 T = TypeVar("T")
+# The others wait while the first prepares data or validates, which may take hours.
+PATIENCE = timedelta(days=2)
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ def processes() -> Iterator[Processes]:
     if world == 1:
         yield Processes()
         return
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backend, timeout=PATIENCE)
     try:
         yield Processes(dist.get_rank(), dist.get_world_size())
     finally:
