@@ -67,13 +67,13 @@ class RunConfig:
         if self.train.patience and self.data.valid is None:
             raise ValueError("train.patience needs validation data; give data.valid")
         longest = max(self.data.max_length, self.search.max_length)
-        if getattr(self.model, "positions", None) == "learned":
-            if self.model.max_positions < longest:
-                raise ValueError(
-                    f"model.max_positions = {self.model.max_positions} is less than the {longest} "
-                    "tokens that data.max_length and search.max_length allow; raise it to "
-                    f"{longest} or lower those"
-                )
+        is_learned = getattr(self.model, "positions", None) == "learned"
+        if is_learned and self.model.max_positions < longest:
+            raise ValueError(
+                f"model.max_positions = {self.model.max_positions} is less than the {longest} "
+                "tokens that data.max_length and search.max_length allow; raise it to "
+                f"{longest} or lower those"
+            )
 
 
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:

@@ -59,13 +59,13 @@ def _expected_one(tp: Any) -> str:
 def _bound(constraint: Any, unit: tuple[str, str]) -> str | None:
     match constraint:
         case at.Gt(limit):
-            return f"greater than {limit}"
+            return f"greater than {_number(limit)}"
         case at.Ge(limit):
-            return f"of at least {limit}"
+            return f"of at least {_number(limit)}"
         case at.Lt(limit):
-            return f"less than {limit}"
+            return f"less than {_number(limit)}"
         case at.Le(limit):
-            return f"of at most {limit}"
+            return f"of at most {_number(limit)}"
         case at.MultipleOf(factor):
             return f"divisible by {factor}"
         case at.MinLen(count):
@@ -73,6 +73,11 @@ def _bound(constraint: Any, unit: tuple[str, str]) -> str | None:
         case at.MaxLen(count):
             return f"with {_count(count, unit)} or fewer"
     return None
+
+
+def _number(limit: Any) -> Any:
+    """Without `.0`: typing holds `Gt(0)` and `Gt(0.0)` to be one, whichever came first."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
 
 
 def _count(count: int, unit: tuple[str, str]) -> str:
