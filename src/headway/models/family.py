@@ -81,6 +81,26 @@ class Output(nn.Module):
         return linear_log_prob(hidden, self.weight, self.bias, targets)
 
 
-def embedding_weight(size: int, d_model: int) -> nn.Parameter:
-    """Normal with standard deviation `1/sqrt(D)`: times sqrt(D) it has unit variance."""
-    return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)
+def make_embeddings(
+    share: str, vocabularies: Vocabularies, d_model: int
+) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
+    """Weights of source, target and output: one matrix (`all`), two (`target`) or three (`none`).
+
+    Normal with standard deviation `1/sqrt(D)`: times sqrt(D) they have unit variance.
+
+    Raises:
+        ValueError: one matrix for two vocabularies.
+    """
+    if share == "all" and not vocabularies.shared:
+        raise ValueError(
+            'model.share = "all" needs one vocabulary for source and target; '
+            'set text.shared = true or model.share = "target"'
+        )
+
+    def weight(size: int) -> nn.Parameter:
+        return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)
+
+    target = weight(vocabularies.target)
+    source = target if share == "all" else weight(vocabularies.source)
+    output = weight(vocabularies.target) if share == "none" else target
+    return source, target, output

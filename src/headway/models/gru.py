@@ -18,7 +18,7 @@ from ..nn import masks
 from ..nn.attend import attend
 from ..nn.dropout import Dropout
 from ..nn.step import Fixed, State
-from .family import Family, Output, SequenceModel, Vocabularies, embedding_weight
+from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,8 @@ class GRUModel(SequenceModel):
     def __init__(self, config: GRUConfig, vocabularies: Vocabularies) -> None:
         super().__init__()
         D = config.d_model
-        if config.share == "all" and not vocabularies.shared:
-            raise ValueError(
-                'model.share = "all" needs one vocabulary for source and target; '
-                'set text.shared = true or model.share = "target"'
-            )
-        target = embedding_weight(vocabularies.target, D)
-        shared = config.share == "all"
-        self.target_embedding = target
-        self.source_embedding = target if shared else embedding_weight(vocabularies.source, D)
-        final = embedding_weight(vocabularies.target, D) if config.share == "none" else target
+        source, target, final = make_embeddings(config.share, vocabularies, D)
+        self.source_embedding, self.target_embedding = source, target
         self.output = Output(final, bias=True)
         self.encoder = nn.GRU(D, D, batch_first=True)
         self.decoder = nn.GRU(D, D, batch_first=True)

@@ -18,7 +18,7 @@ from ..nn.dropout import Dropout
 from ..nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
 from ..nn.positions import Learned, NoPositions, Rotary, Sinusoidal
 from ..nn.step import Cache, Growing, State
-from .family import Family, Output, SequenceModel, Vocabularies, embedding_weight
+from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 128, "d_ff": 256, "n_heads": 4, "layers": 4, "dropout": 0.1},
@@ -125,16 +125,9 @@ class Transformer(SequenceModel):
     def __init__(self, config: TransformerConfig, vocabularies: Vocabularies) -> None:
         super().__init__()
         c: Any = config  # resolved: no size is None
-        if c.share == "all" and not vocabularies.shared:
-            raise ValueError(
-                'model.share = "all" needs one vocabulary for source and target; '
-                'set text.shared = true or model.share = "target"'
-            )
         self.config = config
         self.embed_scale = math.sqrt(c.d_model) if c.scale_embeddings else 1.0
-        target = embedding_weight(vocabularies.target, c.d_model)
-        source = target if c.share == "all" else embedding_weight(vocabularies.source, c.d_model)
-        final = embedding_weight(vocabularies.target, c.d_model) if c.share == "none" else target
+        source, target, final = make_embeddings(c.share, vocabularies, c.d_model)
         self.source_embedding, self.target_embedding = source, target
         self.output = Output(final, c.output_bias)
         self.positions = self._make_positions()

@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from headway.models import FAMILIES, Vocabularies
-from headway.models.family import Output, embedding_weight
+from headway.models.family import Output, Vocabularies, make_embeddings
 
 SHARED, APART = Vocabularies(11, 11, True), Vocabularies(11, 7, False)
 SMALL = {
@@ -95,14 +95,26 @@ def test_every_parameter_gets_a_gradient(name):
 
 def test_embeddings_have_unit_variance_once_scaled():
     torch.manual_seed(0)
-    weight = embedding_weight(2000, 64)
-    assert (weight * 64**0.5).std().item() == pytest.approx(1.0, rel=0.02)
+    for weight in make_embeddings("none", Vocabularies(2000, 2000, False), 64):
+        assert (weight * 64**0.5).std().item() == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize(("share", "matrices"), [("all", 1), ("target", 2), ("none", 3)])
+def test_embeddings_are_shared_as_asked(share, matrices):
+    source, target, output = make_embeddings(share, Vocabularies(9, 9, True), 4)
+    assert len({id(source), id(target), id(output)}) == matrices
+    assert (output is target) == (share != "none")
+
+
+def test_two_vocabularies_cannot_share_one_matrix():
+    with pytest.raises(ValueError, match="needs one vocabulary for source and target"):
+        make_embeddings("all", Vocabularies(9, 8, False), 4)
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_output_layer(bias):
     torch.manual_seed(0)
-    output = Output(embedding_weight(9, 4), bias)
+    output = Output(torch.nn.Parameter(torch.randn(9, 4)), bias)
     if bias:
         torch.nn.init.normal_(output.bias)
     hidden, targets = torch.randn(5, 4), torch.tensor([0, 8, 3, 3, 1])
