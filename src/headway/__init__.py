@@ -2,9 +2,9 @@
 
     import headway
 
-    config = headway.read_config("run.toml")
-    headway.train(config, "runs/mine")
-    print(headway.load("runs/mine").translate(["a man in a hat"])[0].text)
+    model = headway.train(headway.read_config("run.toml"), "runs/mine")
+    print(model.translate(["a man in a hat"])[0].text)
+    model = headway.load("runs/mine")  # later
 
 What `headway.api` offers stands here too; it is imported when first used, so that `import headway`
 is fast.

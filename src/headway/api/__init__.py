@@ -1,8 +1,17 @@
 """What `import headway` gives: run files, training, and trained runs in use."""
 
-from .assembly import resume, train
 from .config import RunConfig, read_config
-from .translator import Attention, Evaluation, Output, Scored, Translation, Translator, load
+from .translator import (
+    Attention,
+    Evaluation,
+    Output,
+    Scored,
+    Translation,
+    Translator,
+    load,
+    resume,
+    train,
+)
 
 __all__ = [
     "Attention",

@@ -47,7 +47,7 @@ PLAN = "plan.json"
 PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
 
 
-def train(config: RunConfig, out: str | Path, display: Display | None = None) -> None:
+def make_run(config: RunConfig, out: str | Path, display: Display | None = None) -> None:
     """Trains a model into the run directory `out`, which must not exist or be empty.
 
     Raises:
@@ -67,7 +67,7 @@ def train(config: RunConfig, out: str | Path, display: Display | None = None) ->
             raise
 
 
-def resume(out: str | Path, display: Display | None = None, inexact: bool = False) -> None:
+def resume_run(out: str | Path, display: Display | None = None, inexact: bool = False) -> None:
     """Goes on with a run that was stopped, exactly where it stood.
 
     Args:
@@ -346,7 +346,9 @@ class _Assembly:
             set_weights(model, tensors, f"init = {config.init!r}")
         objective = task.objective(model, settings.label_smoothing).train()
         optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
-        compile_model(model, settings.compile, self.device, self.display.note)
+        is_compiled = compile_model(model, settings.compile, self.device, self.display.note)
+        # The compiler is not made for several threads.
+        workers = 1 if is_compiled else min(settings.accumulate or 1, torch.get_num_threads())
         return Job(
             run=self.run,
             config=settings,
@@ -359,7 +361,7 @@ class _Assembly:
                 settings.clip,
                 self.group,
                 autocast(self.device, settings.precision, self.display.note),
-                min(settings.accumulate or 1, torch.get_num_threads()),
+                workers,
             ),
             average=MovingAverage(model, settings.ema) if settings.ema else None,
             validator=validator,

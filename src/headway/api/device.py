@@ -44,13 +44,14 @@ def autocast(
     return lambda: torch.autocast(device.type, torch.bfloat16)
 
 
-def compile_model(model: nn.Module, setting: str, device: torch.device, note: Note) -> None:
+def compile_model(model: nn.Module, setting: str, device: torch.device, note: Note) -> bool:
     """Compiles the teacher-forced pass in place, where it is wanted and can be done."""
     if setting == "off" or (setting == "auto" and device.type != "cuda"):
-        return
+        return False
     if device.type == "cpu" and not any(map(shutil.which, ("g++", "clang++", "cl"))):
         note("no C++ compiler was found; training without torch.compile")
-        return
+        return False
     # What cannot be compiled runs as it is.
     torch._dynamo.config.suppress_errors = True
     model.compile(dynamic=True)
+    return True

@@ -20,7 +20,8 @@ from ..runs.module import set_weights
 from ..search import Hypothesis, SearchConfig
 from ..tasks import TASKS, Translate
 from ..tasks.translate import decode_batches
-from .assembly import build
+from ..training.display import Display
+from .assembly import build, make_run, resume_run
 from .config import RunConfig, stored_config
 from .device import pick_device
 
@@ -306,6 +307,31 @@ class Translator:
 
 def _lines(texts: Sequence[str]) -> list[str]:
     return [f"line {number}" for number in range(1, len(texts) + 1)]
+
+
+def train(config: RunConfig, out: str | Path, display: Display | None = None) -> Translator:
+    """Trains into the run directory `out`, which must not exist or be empty, and loads the result.
+
+    Args:
+        config: from `read_config`, or made in Python; relative data files then start from
+            `data.root`, or else from the working directory.
+        display: where progress is shown; nowhere if left out.
+
+    Raises:
+        HeadwayError: in words; what was reached until then is in `out`.
+    """
+    make_run(config, out, display)
+    return load(out)
+
+
+def resume(out: str | Path, display: Display | None = None, inexact: bool = False) -> Translator:
+    """Goes on with a run that was stopped, exactly where it stood, and loads the result.
+
+    Args:
+        inexact: go on although torch, threads or data differ from those the run began with.
+    """
+    resume_run(out, display, inexact)
+    return load(out)
 
 
 def load(path: str | Path, device: str = "auto") -> Translator:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..training.display import Display
 
 
-def learn(out: Path, work: Callable[["Display"], None], as_json: bool) -> None:
+def learn(out: Path, work: Callable[["Display"], object], as_json: bool) -> None:
     """Does the work under a display, writes the report page and prints where everything is."""
     with display_for(out) as display:
         work(display)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..api import RunConfig, Translator, load, train
+from ..api import RunConfig, Translator, train
 from ..api.report import write_report
 from ..data.codecs import TextConfig
 from ..data.corpora import DataConfig, default_cache
@@ -126,9 +126,8 @@ def run_demo(name: str, out: str | Path, display: Display | None = None) -> Demo
     demo = DEMOS[name]()
     folder = _keep(demo)
     config = replace(demo.config, data=replace(demo.config.data, root=str(folder)))
-    train(config, run, shown)
+    model = train(config, run, shown)
     shown.note("scoring what was held out")
-    model = load(run)
     scored = [(held, _score(model, held, demo.metrics)) for held in demo.held_out]
     rows = _try_out(model, demo.showcase)
     scores = {held.label: found for held, found in scored}

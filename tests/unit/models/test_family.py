@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from headway.models import FAMILIES, Vocabularies
-from headway.models.family import Output, Vocabularies, make_embeddings
+from headway.models.family import Output, make_embeddings
 
 SHARED, APART = Vocabularies(11, 11, True), Vocabularies(11, 7, False)
 SMALL = {
