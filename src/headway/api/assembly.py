@@ -43,7 +43,7 @@ from .average import AVERAGED_FROM
 from .config import RunConfig, rooted, stored_config
 from .device import autocast, compile_model, pick_device
 
-PLAN = "plan.json"
+PLAN, DATA = "plan.json", "data.json"
 PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
 
 
@@ -63,18 +63,28 @@ def make_run(config: RunConfig, out: str | Path, display: Display | None = None)
             # A mistake in the run file or the data, found before there was anything to keep: the
             # same command must work once it is mended.
             if group.is_first and not (run.path / PLAN).exists():
-                run.discard()
+                with run.lock():
+                    run.discard()
             raise
 
 
-def resume_run(out: str | Path, display: Display | None = None, inexact: bool = False) -> None:
+def resume_run(
+    out: str | Path,
+    display: Display | None = None,
+    inexact: bool = False,
+    data_root: str | Path | None = None,
+) -> None:
     """Goes on with a run that was stopped, exactly where it stood.
 
     Args:
         inexact: go on although torch, threads or data differ from those the run began with.
+        data_root: where the data are now, if they were moved.
     """
     run = RunDir.open(out)
     config = stored_config(run)
+    if data_root is not None:
+        root = str(Path(data_root).expanduser().resolve())
+        config = replace(config, data=replace(config.data, root=root))
     if AVERAGED_FROM in run.facts:
         raise RunError(
             f"{run.path} is an average of checkpoints and has nothing to go on from; resume "
@@ -89,9 +99,10 @@ def facts(config: RunConfig) -> dict[str, Any]:
     """What bit-exact resuming depends on."""
     return {
         "torch": torch.__version__,
+        "numpy": np.__version__,
         "threads": torch.get_num_threads(),
         "device": str(pick_device(config.device)),
-        "machine": platform.machine(),
+        "machine": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         "processes": int(os.environ.get("WORLD_SIZE", "1")),
     }
 
@@ -105,17 +116,21 @@ def build(config: RunConfig, task: Translate) -> SequenceModel:
 
 
 def _inherited(config: RunConfig) -> RunConfig:
-    """With `init`, a model that is left open is the one whose weights are taken."""
-    if config.init is None or config.model != RunConfig(config.data).model:
+    """With `init`, the vocabulary and a model that is left open are those of that run."""
+    if config.init is None:
         return config
-    return replace(config, model=stored_config(RunDir.open(config.init)).model)
+    origin = Path(config.init).expanduser().resolve()
+    begun, left_out = stored_config(RunDir.open(origin)), RunConfig(config.data)
+    if config.text not in (left_out.text, begun.text):
+        raise ConfigError(
+            f"init = {config.init!r} brings its vocabulary, so [text] cannot be given; leave it out"
+        )
+    model = begun.model if config.model == left_out.model else config.model
+    return replace(config, init=str(origin), text=begun.text, model=model)
 
 
 def _create(out: Path, config: RunConfig) -> RunDir:
-    run = RunDir.create(out, facts(config))
-    with run.lock():
-        run.write_text("run.toml", configs.to_toml(config))
-    return run
+    return RunDir.create(out, facts(config), configs.to_toml(config))
 
 
 def _together(
@@ -152,6 +167,8 @@ def _run(
 ) -> None:
     shown = display if display is not None and group.is_first else Silent()
     with run.lock() if group.is_first else nullcontext():
+        if inexact and group.is_first:
+            run.record_facts(facts(config))
         assembly = _Assembly(run, config, group, shown)
         task = assembly.codecs()
         training, validation = assembly.stores(task, inexact)
@@ -177,7 +194,9 @@ class _Assembly:
         kind = TASKS[self.config.task]
         if self.group.is_first and not self.run.codecs.exists():
             if self.config.init is not None:
-                task = kind.load(RunDir.open(self.config.init).codecs)
+                origin = RunDir.open(self.config.init)
+                self.run.save_init(origin.load_weights()[0], str(origin.path))
+                task = kind.load(origin.codecs)
             else:
                 self.display.note("learning the vocabulary")
                 task = kind.learn(self._rows, self.config.text)
@@ -189,7 +208,8 @@ class _Assembly:
     def stores(self, task: Translate, inexact: bool) -> tuple[Prepared, Prepared | None]:
         """Training and validation data, prepared once."""
         held_out = {key: self._corpora(key) for key in ("valid", "test") if self._corpora(key)}
-        check = LeakCheck(held_out, task.columns, self.root) if held_out else None
+        is_new = held_out and not (self.run.path / DATA).exists()
+        check = LeakCheck(held_out, task.columns, self.root) if is_new else None
         training = self._prepare(task, "train", self.config.data.max_length, check)
         validation = self._prepare(task, "valid", None, None) if "valid" in held_out else None
         keys = {"train": training.key} | ({"valid": validation.key} if validation else {})
@@ -204,7 +224,7 @@ class _Assembly:
         except ValueError as error:
             raise ConfigError(f"model: {error}") from None
         config = replace(self.config, model=model)
-        n_parameters = sum(p.numel() for p in build(config, task).parameters())
+        n_parameters = sum(p.numel() for p in self._model(config, task).parameters())
         settings = self._sized(config.train, n_parameters)
         stream = self._stream(task, training, settings)
         validator = self._validator(task, validation, settings)
@@ -271,8 +291,8 @@ class _Assembly:
 
     def _check_data(self, keys: dict[str, str], inexact: bool) -> None:
         """Refuses data that changed since the run began; at the beginning writes down which."""
-        if (self.run.path / "data.json").exists():
-            before = json.loads(self.run.read_text("data.json"))
+        if (self.run.path / DATA).exists():
+            before = json.loads(self.run.read_text(DATA))
             changed = [name for name, key in keys.items() if key != before.get(name)]
             if changed and not inexact:
                 raise RunError(
@@ -280,7 +300,7 @@ class _Assembly:
                     "restore the files, or add --inexact to go on with the new ones"
                 )
         if self.group.is_first:
-            self.run.write_text("data.json", json.dumps(keys, indent=2) + "\n")
+            self.run.write_text(DATA, json.dumps(keys, indent=2) + "\n")
 
     def _sized(self, settings: TrainConfig, n_parameters: int) -> TrainConfig:
         world = self.group.world
@@ -328,7 +348,8 @@ class _Assembly:
         if self.group.is_first and not (self.run.path / PLAN).exists():
             if settings.minutes:
                 self.display.note(f"measuring what {settings.minutes:g} minutes allow")
-            measure = _Measured(lambda: job(replace(settings, steps=1, warmup=1)))
+            trial = replace(settings, steps=1, warmup=1)
+            measure = _Measured(lambda: job(trial), self.group.world)
             planned = fill_length(settings, n_examples, stream.n_batches, measure)
             chosen = {name: getattr(planned, name) for name in PLANNED}
             self.run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
@@ -340,10 +361,7 @@ class _Assembly:
     ) -> Job:
         settings = config.train
         seed_start(config.seed)
-        model = build(config, task).to(self.device)
-        if config.init is not None:
-            tensors, _ = RunDir.open(config.init).load_weights()
-            set_weights(model, tensors, f"init = {config.init!r}")
+        model = self._model(config, task).to(self.device)
         objective = task.objective(model, settings.label_smoothing).train()
         optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
         is_compiled = compile_model(model, settings.compile, self.device, self.display.note)
@@ -369,6 +387,17 @@ class _Assembly:
             display=self.display,
             progress=Progress(),
         )
+
+    def _model(self, config: RunConfig, task: Translate) -> SequenceModel:
+        """With the weights it starts from."""
+        model = build(config, task)
+        tensors = self.run.load_init()
+        if tensors is not None:
+            try:
+                set_weights(model, tensors, f"init = {config.init!r}")
+            except RunError as error:
+                raise ConfigError(str(error)) from None
+        return model
 
     def _announce(
         self, config: RunConfig, n_examples: int, n_parameters: int, task: Translate
@@ -419,8 +448,9 @@ class _Stream:
 class _Measured(Measure):
     """Times updates and validations on a job that is made for it and thrown away afterwards."""
 
-    def __init__(self, make: Callable[[], Job]) -> None:
+    def __init__(self, make: Callable[[], Job], world: int) -> None:
         self.make = make
+        self.world = world
         self.job: Job | None = None
 
     def start(self) -> None:
@@ -431,7 +461,9 @@ class _Measured(Measure):
 
     def update(self, number: int) -> None:
         assert self.job is not None
-        batches = [(i, next(self.stream)[2]()) for i in range(self.job.config.accumulate or 1)]
+        # As many as one process has: the others would work on theirs meanwhile.
+        mine = (self.job.config.accumulate or 1) // self.world
+        batches = [(i, next(self.stream)[2]()) for i in range(mine)]
         self.job.updater(batches, number, 1e-4)
 
     def validate(self) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from annotated_types import Ge
+
 from .. import config as configs
 from ..config import Choice
 from ..data.codecs import TextConfig
@@ -31,7 +33,7 @@ class RunConfig:
     """What to learn from."""
     task: str = "translate"
     """What the model is trained for; `translate` is any text to any text."""
-    seed: int = 1
+    seed: Annotated[int, Ge(0)] = 1
     """All randomness comes from it."""
     init: str | None = None
     """A run directory whose weights and vocabulary to start from (domain adaptation); `[model]` is

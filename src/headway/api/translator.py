@@ -324,18 +324,27 @@ def train(config: RunConfig, out: str | Path, display: Display | None = None) ->
     return load(out)
 
 
-def resume(out: str | Path, display: Display | None = None, inexact: bool = False) -> Translator:
+def resume(
+    out: str | Path,
+    display: Display | None = None,
+    inexact: bool = False,
+    data_root: str | Path | None = None,
+) -> Translator:
     """Goes on with a run that was stopped, exactly where it stood, and loads the result.
 
     Args:
         inexact: go on although torch, threads or data differ from those the run began with.
+        data_root: where the data are now, if they were moved.
     """
-    resume_run(out, display, inexact)
+    resume_run(out, display, inexact, data_root)
     return load(out)
 
 
-def load(path: str | Path, device: str = "auto") -> Translator:
+def load(path: str | Path, device: str | None = None) -> Translator:
     """The model of a run directory, ready to use.
+
+    Args:
+        device: in place of the one the run file names.
 
     Raises:
         RunError: the directory is no run, is damaged, or has no weights yet.
@@ -346,7 +355,9 @@ def load(path: str | Path, device: str = "auto") -> Translator:
     task = TASKS[config.task].load(run.codecs)
     model = build(config, task)
     set_weights(model, tensors, f"{run.path}/model.safetensors")
-    return Translator(run, config, task, model.to(pick_device(device)).eval(), metadata)
+    return Translator(
+        run, config, task, model.to(pick_device(device or config.device)).eval(), metadata
+    )
 
 
 __all__ = ["Attention", "Evaluation", "Output", "Scored", "Translation", "Translator", "load"]

@@ -75,6 +75,8 @@ class TextCodec:
 
     def redraw(self, values: np.ndarray, key: tuple[int, ...]) -> np.ndarray:
         """An encoding of the same text under another segmentation, which the key decides."""
+        if not self.is_random:
+            return values
         text = self.decode([int(value) for value in values])
         ends = [EOS] if self.ends else []
         return np.array(self.tokenizer.encode_random(text, *key) + ends, values.dtype)

@@ -22,7 +22,8 @@ def linear_cross_entropy(
 
     Shape: hidden (n, D), weight (V, D), bias (V,), targets (n,) -> scalar.
     """
-    return _LinearCrossEntropy.apply(hidden, weight, bias, targets, smoothing)
+    # Under autocast hidden states may be narrower than the weight; the sums below must not be.
+    return _LinearCrossEntropy.apply(hidden.to(weight.dtype), weight, bias, targets, smoothing)
 
 
 def linear_log_prob(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
@@ -64,13 +65,14 @@ class _LinearCrossEntropy(torch.autograd.Function):
         ]
         mean_weight = weight.mean(0)
         mean_bias = bias.mean() if bias is not None else 0.0
-        total = hidden.new_zeros((), dtype=torch.float64)
+        wide = torch.float32 if hidden.device.type == "mps" else torch.float64  # has no float64
+        total = hidden.new_zeros((), dtype=wide)
         for start in range(0, hidden.size(0), CHUNK):
             part = slice(start, start + CHUNK)
             loss, gradient = _chunk(hidden[part], weight, bias, targets[part], smoothing)
             if smoothing:
                 loss = loss - smoothing * (hidden[part] @ mean_weight + mean_bias)
-            total += loss.sum(dtype=torch.float64)
+            total += loss.sum(dtype=wide)
             _accumulate(grads, part, gradient, hidden[part], weight)
         _subtract_smoothing(grads, hidden, mean_weight, smoothing)
         ctx.save_for_backward(*grads)

@@ -7,33 +7,39 @@ Parameters do not grow with the input length, except for learned codes, which en
 import torch
 from torch import Tensor, nn
 
+from ..errors import DataError
+
 
 def sinusoidal(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
     """`PE(pos, 2i) = sin(pos / base^(2i/d))`, `PE(pos, 2i+1) = cos(same)`. (T,) -> (T, D)."""
-    even = torch.arange(0, d_model, 2, device=positions.device)
-    # Angles in double precision: at position 10,000 a float32 angle is already off by 1e-3.
-    angles = positions.double()[:, None] / base ** (even.double() / d_model)
+    even = torch.arange(0, d_model, 2)
+    # Angles in double precision: at position 10,000 a float32 angle is already off by 1e-3. On the
+    # CPU, because not every device has it.
+    angles = positions.cpu().double()[:, None] / base ** (even.double() / d_model)
     codes = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)  # (T, D) interleaved
-    return codes[:, :d_model].float()
+    return codes[:, :d_model].float().to(positions.device)
 
 
 class Sinusoidal(nn.Module):
-    """Adds the fixed codes; a table that is remade longer when a longer input comes."""
+    """Adds the fixed codes, from a table that is remade longer when a longer input comes.
+
+    The table is no buffer: processes that have seen different lengths hold different ones.
+    """
 
     def __init__(self, d_model: int, base: float = 10000.0) -> None:
         super().__init__()
         self.d_model = d_model
         self.base = base
-        self.table: Tensor
-        self.register_buffer("table", sinusoidal(torch.arange(512), d_model, base), False)
+        self.table = sinusoidal(torch.arange(512), d_model, base)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """x (..., T, D) at positions offset .. offset + T - 1."""
         end = offset + x.size(-2)
-        if end > self.table.size(0):
-            positions = torch.arange(2 * end, device=x.device)
-            self.table = sinusoidal(positions, self.d_model, self.base)
-        return x + self.table[offset:end].to(x.dtype)
+        table = self.table  # threads may remake it meanwhile
+        if end > table.size(0) or table.device != x.device:
+            positions = torch.arange(max(2 * end, table.size(0)), device=x.device)
+            self.table = table = sinusoidal(positions, self.d_model, self.base)
+        return x + table[offset:end].to(x.dtype)
 
 
 class Learned(nn.Module):
@@ -47,7 +53,7 @@ class Learned(nn.Module):
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         end = offset + x.size(-2)
         if end > self.weight.size(0):
-            raise ValueError(
+            raise DataError(
                 f"position {end} is beyond the {self.weight.size(0)} learned positions; "
                 "shorten the input or train with a larger model.max_positions"
             )

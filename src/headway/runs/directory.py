@@ -25,12 +25,13 @@ from headway.runs.log import RunLog
 from headway.runs.tensors import n_bytes
 
 FORMAT = 1
-HEADER, RUN_FILE, LOCK, LOG, WEIGHTS = (
+HEADER, RUN_FILE, LOCK, LOG, WEIGHTS, INIT = (
     "headway.json",
     "run.toml",
     "lock",
     "log.jsonl",
     "model.safetensors",
+    "init.safetensors",
 )
 BEFORE_RUN_FILE = {LOCK, HEADER, NEW + HEADER, NEW + RUN_FILE}
 
@@ -50,8 +51,13 @@ class RunDir:
         self.log = RunLog(path / LOG)
 
     @classmethod
-    def create(cls, path: str | Path, facts: Mapping[str, Any]) -> "RunDir":
-        """Make the directory and its header. The run begins to exist with `write_text("run.toml")`.
+    def create(
+        cls, path: str | Path, facts: Mapping[str, Any], run_file: str | None = None
+    ) -> "RunDir":
+        """Make the directory and its header. The run begins to exist with its run file.
+
+        Args:
+            run_file: the text of `run.toml`; left out, `write_text` writes it later.
 
         Raises:
             RunError: the directory holds something, or cannot be written.
@@ -63,6 +69,8 @@ class RunDir:
         with run.lock():
             _require_vacant(run.path)  # again: somebody may have been faster
             run.record_facts(facts)
+            if run_file is not None:
+                run.write_text(RUN_FILE, run_file)
         return run
 
     @classmethod
@@ -199,6 +207,25 @@ class RunDir:
         metadata = {**extra, "rule": rule, "step": str(step)}
         with explained(self.path, WEIGHTS, n_bytes(tensors)):
             weights.save_weights(self.path / WEIGHTS, tensors, metadata)
+
+    def save_init(self, tensors: Mapping[str, torch.Tensor], origin: str) -> None:
+        """Keep the weights the run starts from, so that it needs no other run afterwards."""
+        with explained(self.path, INIT, n_bytes(tensors)):
+            weights.save_weights(self.path / INIT, tensors, {"origin": origin})
+
+    def load_init(self) -> dict[str, torch.Tensor] | None:
+        """The weights the run starts from, if they came from another run."""
+        if not (self.path / INIT).exists():
+            return None
+        return weights.load_weights(self.path / INIT)[0]
+
+    def has_weights(self) -> bool:
+        """Whether the weights to use are there and whole."""
+        try:
+            self.load_weights()
+        except RunError:
+            return False
+        return True
 
     def load_weights(self) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
         """The weights to use and their metadata: "rule", "step" and what was given as extra.

@@ -10,8 +10,13 @@ from ..errors import RunError
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every parameter by its first name; they are not copies."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+    """Every parameter and lasting buffer by its first name; they are not copies."""
+    names: dict[int, str] = {}
+    found: dict[str, Tensor] = {}
+    for name, value in model.state_dict(keep_vars=True).items():
+        if names.setdefault(id(value), name) == name:
+            found[name] = value.detach()
+    return found
 
 
 @torch.no_grad()

@@ -85,7 +85,7 @@ class Live(Lines):
         self.bar: TaskID | None = None
 
     def note(self, text: str) -> None:
-        self.console.print(text, markup=False)
+        self.console.print(text, markup=False, emoji=False)
 
     def update(self, step: int, total: int, figures: Mapping[str, float]) -> None:
         if self.bar is None:

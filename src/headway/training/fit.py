@@ -4,6 +4,7 @@ Everything it needs is handed to it in a `Job`; data, processes, precision and c
 up by the caller.
 """
 
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from ..errors import HeadwayError
+from ..errors import HeadwayError, RunError
 from ..runs import RunDir
 from ..runs.module import using_weights, weights_of
 from ..tasks.loss import Batch
@@ -127,6 +128,11 @@ def _updates(job: Job) -> Iterator[list[tuple[int, Batch]]]:
 
 
 def _advance(job: Job, result: Update) -> None:
+    if not all(map(math.isfinite, (*result.losses.values(), result.norm))):
+        raise RunError(
+            f"the loss or its gradient is not a finite number at step {job.progress.step + 1}; "
+            f"train again with a train.lr lower than {job.config.lr:g} or a longer train.warmup"
+        )
     job.progress.step += 1
     job.progress.tokens += result.tokens
     if job.average is not None:
@@ -216,10 +222,10 @@ def _evaluate(job: Job, clock: _Clock) -> None:
         progress.worse += 1
 
 
-def _save_weights(job: Job, tensors: dict[str, Tensor], rule: str) -> None:
+def _save_weights(job: Job, tensors: dict[str, Tensor], rule: str, step: int | None = None) -> None:
     if job.average is not None:
         rule += f", moving average {job.config.ema}"
-    job.run.save_weights(tensors, rule, job.progress.step, {})
+    job.run.save_weights(tensors, rule, step or job.progress.step, {})
 
 
 def _checkpoint(job: Job, clock: _Clock) -> None:
@@ -259,15 +265,29 @@ def _finish(job: Job) -> None:
     """Writes the weights to use, where the best validation has not already."""
     if not job.processes.is_first:
         return
+    kind = "average" if job.average else "model"
     if job.config.average > 1:
         regular = [step for step in job.run.checkpoints() if _is_regular(job, step)]
-        steps = regular[-job.config.average :]
-        tensors = average_checkpoints(job.run, steps, "average" if job.average else "model")
+        steps = [step for step in regular[-job.config.average :] if _is_whole(job, step)]
         rule = "average of steps " + ", ".join(map(str, steps))
-        _save_weights(job, tensors, rule)
+        _save_weights(job, average_checkpoints(job.run, steps, kind), rule)
     elif job.validator is None or job.config.choose == "last":
         own = job.average.tensors if job.average else weights_of(job.model)
         _save_weights(job, own, "last")
+    elif not job.run.has_weights() and _is_whole(job, job.progress.best_step):
+        best = job.progress.best_step
+        tensors = group(job.run.load_checkpoint(best).tensors, kind)
+        _save_weights(job, tensors, f"best by {job.validator.metric}", best)
+
+
+def _is_whole(job: Job, step: int) -> bool:
+    """Whether a checkpoint can be used; if not, says so."""
+    try:
+        job.run.load_checkpoint(step)
+    except RunError as error:
+        job.display.note(f"{error}; left out")
+        return False
+    return True
 
 
 def _is_regular(job: Job, step: int) -> bool:

@@ -62,7 +62,9 @@ def processes() -> Iterator[Processes]:
     if world == 1:
         yield Processes()
         return
-    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backend, timeout=PATIENCE)
     try:
         yield Processes(dist.get_rank(), dist.get_world_size())

@@ -19,7 +19,8 @@ class TrainConfig:
     """A budget in minutes, validation included: a short measured start turns it into a number of
     updates, which is recorded and shapes the schedule, so that resuming stays exact."""
     batch_tokens: Annotated[int, Ge(1)] | None = None
-    """Target tokens per update, padding included; source tokens are held to the same."""
+    """Target tokens per update, padding included; source tokens are held to the same. BPE dropout
+    makes examples a little longer than counted here."""
     accumulate: Annotated[int, Ge(1)] | None = None
     """Micro-batches that an update is divided into, over all threads and processes together. Left
     out, one for each thread of the CPU (they work side by side) or one on a GPU."""

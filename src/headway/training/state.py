@@ -56,8 +56,13 @@ class MovingAverage:
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
         decay = min(self.decay, (1 + step) / (10 + step))
-        own = list(self.tensors.values())
-        torch._foreach_lerp_(own, list(weights_of(model).values()), 1.0 - decay)
+        now = weights_of(model)
+        floats = [name for name, value in self.tensors.items() if value.is_floating_point()]
+        torch._foreach_lerp_(
+            [self.tensors[name] for name in floats], [now[name] for name in floats], 1.0 - decay
+        )
+        for name in self.tensors.keys() - set(floats):  # counters cannot be averaged
+            self.tensors[name].copy_(now[name])
 
 
 def pack(
@@ -89,11 +94,13 @@ def unpack(
             kind, _, rest = key.partition(".")
             entry, _, owner = rest.partition(".")
             if kind == "optimizer" and owner == name:
-                # Adam's step counters live on the CPU whatever the device.
-                place = "cpu" if entry == "step" else parameter.device
-                state[entry] = value.to(place).clone()
+                state[entry] = value.to(parameter.device).clone()
     if average is not None:
         stored = group(tensors, "average")
+        if stored.keys() != average.tensors.keys():
+            raise RunError(
+                "the checkpoint has no moving average of these weights; was train.ema changed?"
+            )
         average.tensors = {name: stored[name].clone() for name in average.tensors}
 
 

@@ -130,19 +130,21 @@ class Updater:
 
         threads = torch.get_num_threads()
         torch.set_num_threads(self._threads)  # the matrix library has one setting for all
+        results = []
         try:
-            results = list(pool.map(work, batches))
+            for result in pool.map(work, batches):
+                self._add(result.gradients)
+                results.append(_Result(result.sums))
         finally:
             torch.set_num_threads(threads)
-        for parameter, *gradients in zip(
-            self.parameters, *(r.gradients for r in results), strict=True
-        ):
-            for gradient in gradients:
-                if parameter.grad is None:
-                    parameter.grad = gradient
-                elif gradient is not None:
-                    parameter.grad += gradient
         return results
+
+    def _add(self, gradients: Sequence[Tensor | None]) -> None:
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            if parameter.grad is None:
+                parameter.grad = gradient
+            elif gradient is not None:
+                parameter.grad += gradient
 
     def _forward(
         self, batch: Batch, seed: int, counts: dict[str, int]

@@ -1,0 +1,122 @@
+"""Runs that begin from another run, begin wrongly, or find their data elsewhere."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from headway import api
+from headway.data.codecs import TextConfig
+from headway.data.corpora import DataConfig
+from headway.errors import ConfigError, DataError, RunError
+from headway.models.transformer import TransformerConfig
+from headway.runs import RunDir
+from headway.training.settings import TrainConfig
+
+SMALL = TransformerConfig(d_model=8, d_ff=8, n_heads=2, encoder_layers=1, decoder_layers=1)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    data = tmp_path / "data"
+    data.mkdir()
+    lines = [f"{a}{b}\t{b}{a}\n" for a in "abcd" for b in "wxyz"]
+    (data / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+def config_of(folder, **changes):
+    config = api.RunConfig(
+        data=DataConfig(train="pairs.tsv", valid="pairs.tsv", root=str(folder / "data")),
+        text=TextConfig(kind="characters"),
+        model=SMALL,
+        train=TrainConfig(steps=4, evaluate_every=2, evaluate_sample=4, batch_tokens=32),
+    )
+    return replace(config, **changes)
+
+
+def adapted(folder, **changes):
+    """A run file that names where to start from and leaves model and text open."""
+    plain = api.RunConfig(config_of(folder).data)
+    fresh = {"text": plain.text, "model": plain.model, "init": str(folder / "first")}
+    return config_of(folder, **(fresh | changes))
+
+
+def test_init_starts_from_the_other_runs_weights_model_and_vocabulary(folder):
+    first = api.train(config_of(folder), folder / "first")
+    second = api.train(adapted(folder), folder / "second")
+    assert second.config.model == first.config.model
+    assert second.config.text == first.config.text
+    begun = RunDir.open(folder / "second").load_init()
+    kept, _ = RunDir.open(folder / "first").load_weights()
+    assert begun.keys() == kept.keys()
+    assert all(torch.equal(begun[name], kept[name]) for name in kept)
+    after, _ = RunDir.open(folder / "second").load_weights()
+    assert any(not torch.equal(after[name], kept[name]) for name in kept)
+
+
+def test_a_run_that_was_started_from_another_does_not_need_it_any_more(folder):
+    api.train(config_of(folder), folder / "first")
+    api.train(adapted(folder), folder / "second")
+    expected, _ = RunDir.open(folder / "second").load_weights()
+    (folder / "first").rename(folder / "away")
+    for path in (folder / "second" / "checkpoints").iterdir():
+        for file in path.iterdir():
+            file.unlink()
+        path.rmdir()
+    api.resume(folder / "second")
+    again, _ = RunDir.open(folder / "second").load_weights()
+    assert all(torch.equal(again[name], expected[name]) for name in expected)
+
+
+def test_init_brings_its_vocabulary(folder):
+    api.train(config_of(folder), folder / "first")
+    with pytest.raises(ConfigError, match=r"brings its vocabulary, so \[text\] cannot be given"):
+        api.train(adapted(folder, text=TextConfig(kind="bytes")), folder / "second")
+    assert not (folder / "second").exists()
+
+
+def test_an_init_that_does_not_fit_is_refused_and_leaves_nothing_behind(folder):
+    api.train(config_of(folder), folder / "first")
+    wider = replace(SMALL, d_model=16)
+    with pytest.raises(ConfigError, match="does not fit the model: "):
+        api.train(adapted(folder, model=wider), folder / "second")
+    assert not (folder / "second").exists()
+
+
+def test_a_mistake_in_the_data_leaves_nothing_behind(folder):
+    data = replace(config_of(folder).data, train="pears.tsv")
+    with pytest.raises(DataError, match=r"did you mean pairs\.tsv\?"):
+        api.train(config_of(folder, data=data), folder / "run")
+    assert not (folder / "run").exists()
+
+
+def test_moved_data_are_found_again_and_changed_ones_refused(folder):
+    config = config_of(folder, train=TrainConfig(steps=4, evaluate_every=2, batch_tokens=32))
+    api.train(config, folder / "run")
+    (folder / "data").rename(folder / "moved")
+    with pytest.raises(DataError, match="does not exist"):
+        api.resume(folder / "run")
+    api.resume(folder / "run", data_root=folder / "moved")
+    with open(folder / "moved" / "pairs.tsv", "a", encoding="utf-8") as file:
+        file.write("q\tq\n")
+    with pytest.raises(RunError, match=r"changed since .* began; restore the files"):
+        api.resume(folder / "run")
+
+
+def test_lost_weights_are_written_again_from_the_best_checkpoint(folder):
+    api.train(config_of(folder), folder / "run")
+    expected, before = RunDir.open(folder / "run").load_weights()
+    (folder / "run" / "model.safetensors").unlink()
+    api.resume(folder / "run")
+    again, after = RunDir.open(folder / "run").load_weights()
+    assert after == before
+    assert all(torch.equal(again[name], expected[name]) for name in expected)
+
+
+def test_a_learning_rate_that_explodes_is_said_in_words(folder):
+    settings = TrainConfig(steps=40, lr=1e30, clip=0.0, warmup=0, optimizer="sgd", batch_tokens=32)
+    with pytest.raises(RunError, match=r"not a finite number at step \d+; train again with"):
+        api.train(config_of(folder, train=settings), folder / "run")
