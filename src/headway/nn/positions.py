@@ -12,12 +12,13 @@ from ..errors import DataError
 
 def sinusoidal(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
     """`PE(pos, 2i) = sin(pos / base^(2i/d))`, `PE(pos, 2i+1) = cos(same)`. (T,) -> (T, D)."""
-    even = torch.arange(0, d_model, 2)
-    # Angles in double precision: at position 10,000 a float32 angle is already off by 1e-3. On the
-    # CPU, because not every device has it.
-    angles = positions.cpu().double()[:, None] / base ** (even.double() / d_model)
+    # Angles in double precision: at position 10,000 a float32 angle is already off by 1e-3.
+    device = positions.device
+    wide = (positions.cpu() if device.type == "mps" else positions).double()  # MPS has no doubles
+    even = torch.arange(0, d_model, 2, device=wide.device).double()
+    angles = wide[:, None] / base ** (even / d_model)
     codes = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)  # (T, D) interleaved
-    return codes[:, :d_model].float().to(positions.device)
+    return codes[:, :d_model].float().to(device)
 
 
 class Sinusoidal(nn.Module):

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.errors import DataError
 from headway.nn.positions import Learned, NoPositions, Rotary, Sinusoidal, sinusoidal
 
 
@@ -103,7 +104,7 @@ def test_learned_adds_its_rows_and_ends_in_words():
     module = Learned(3, max_length=4)
     x = torch.zeros(2, 2, 3)
     torch.testing.assert_close(module(x, 2)[1], module.weight[2:4].detach())
-    with pytest.raises(ValueError, match="position 5 is beyond the 4 learned positions"):
+    with pytest.raises(DataError, match="position 5 is beyond the 4 learned positions"):
         module(x, 3)
 
 
