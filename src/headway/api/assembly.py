@@ -365,8 +365,9 @@ class _Assembly:
         objective = task.objective(model, settings.label_smoothing).train()
         optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
         is_compiled = compile_model(model, settings.compile, self.device, self.display.note)
-        # The compiler is not made for several threads.
-        workers = 1 if is_compiled else min(settings.accumulate or 1, torch.get_num_threads())
+        # Side by side is for the cores of a CPU, and the compiler is not made for threads.
+        is_plain = self.device.type == "cpu" and not is_compiled
+        workers = min(settings.accumulate or 1, torch.get_num_threads()) if is_plain else 1
         return Job(
             run=self.run,
             config=settings,

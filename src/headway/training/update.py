@@ -64,7 +64,7 @@ class Updater:
         ]
         self._module: nn.Module | None = None
         self._pool: ThreadPoolExecutor | None = None
-        if workers > 1 and not _draws_elsewhere(objective):
+        if workers > 1:
             self._threads = max(1, torch.get_num_threads() // workers)
             self._pool = ThreadPoolExecutor(
                 workers, initializer=torch.set_num_threads, initargs=(self._threads,)
@@ -128,7 +128,7 @@ class Updater:
             loss, sums = self._forward(batch, microbatch_seed(self.seed, update, index), counts)
             return _Result(sums, torch.autograd.grad(loss, self.parameters, allow_unused=True))
 
-        threads = torch.get_num_threads()
+        threads, default = torch.get_num_threads(), torch.get_rng_state()
         torch.set_num_threads(self._threads)  # the matrix library has one setting for all
         results = []
         try:
@@ -137,6 +137,12 @@ class Updater:
                 results.append(_Result(result.sums))
         finally:
             torch.set_num_threads(threads)
+        if not torch.equal(default, torch.get_rng_state()):
+            # Some module draws from torch's default generator, which threads would share in an
+            # order of their own: from now on in turn, this update included.
+            self._pool = None
+            self.optimizer.zero_grad(set_to_none=True)
+            return self._in_turn(batches, update, counts)
         return results
 
     def _add(self, gradients: Sequence[Tensor | None]) -> None:
@@ -177,13 +183,3 @@ class Updater:
             group["lr"] = lr
         self.optimizer.step()
         return norm.item()
-
-
-def _draws_elsewhere(module: nn.Module) -> bool:
-    """Whether a module draws from torch's default generator, which threads would share."""
-    return any(
-        (isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0)
-        or (isinstance(m, nn.RNNBase) and m.dropout > 0)
-        or (isinstance(m, nn.MultiheadAttention) and m.dropout > 0)
-        for m in module.modules()
-    )

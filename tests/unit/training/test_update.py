@@ -90,6 +90,27 @@ def test_an_error_in_a_worker_comes_out_and_threads_are_put_back():
     assert torch.get_num_threads() == threads
 
 
+class Drawing(Toy):
+    """Drops by torch's default generator, as a module from elsewhere may."""
+
+    def sums(self, batch):
+        dropped = nn.functional.dropout(batch["x"], 0.5)
+        return super().sums({"x": dropped})
+
+
+def test_a_module_that_draws_from_the_default_generator_is_worked_on_in_turn():
+    """Threads would share that generator: what is drawn must not depend on their order."""
+    batches = [(index, batch([float(n) for n in range(50)])) for index in range(4)]
+    results = []
+    for workers in (1, 4, 4):
+        toy = Drawing()
+        optimizer = torch.optim.SGD(toy.parameters(), lr=1.0)
+        update = Updater(toy, optimizer, 1, 0.0, Processes(), workers=workers)
+        losses = [update(batches, number, lr=0.01).losses for number in (1, 2, 3)]
+        results.append((losses, toy.model.weight.item()))
+    assert results[0] == results[1] == results[2]
+
+
 def test_one_process_is_the_first_and_passes_everything_through(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     module = nn.Linear(1, 1)
