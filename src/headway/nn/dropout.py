@@ -34,6 +34,8 @@ def scale(rate: float) -> float:
 
 def factors(like: Tensor, rate: float) -> Tensor:
     """What each element is multiplied by: 0 with probability `rate`, else the scale."""
+    if torch.compiler.is_compiling():  # the compiler draws masks its own way, and well
+        return nn.functional.dropout(torch.ones_like(like), rate)
     kept = keep_mask(like.shape, rate, like.device)
     return torch.mul(kept, scale(rate)).to(like.dtype)
 
