@@ -63,7 +63,6 @@ def our_model(dropout=0.0):
 
 
 def both_models(dropout=0.0):
-    pytest.importorskip("transformers")
     ours, theirs = our_model(dropout), bench.marian_model(TOY, V, dropout)
     bench.copy_to_marian(ours, theirs)
     return ours, theirs
@@ -183,7 +182,6 @@ def test_both_train_the_same_without_dropout():
 
 
 def test_weights_that_do_not_fit_are_refused():
-    pytest.importorskip("transformers")
     deeper = bench.Setting("deeper", 16, 24, 2, 3, V, 128, updates=1)
     with pytest.raises(RuntimeError, match=r"not the same parts: .*layers\.2\.fc1"):
         bench.copy_to_marian(our_model(), bench.marian_model(deeper, V))
@@ -290,7 +288,6 @@ def test_every_round_has_new_batches_for_all(monkeypatch):
 
 
 def test_the_program_ends_with_one_line_of_json(monkeypatch, capsys):
-    pytest.importorskip("transformers")
     smaller = bench.Setting("smaller", 16, 24, 2, 1, 300, 64, updates=1)
     monkeypatch.setitem(bench.SIZES, "tiny", (TOY, smaller))
     monkeypatch.setattr(bench, "matmul_rate", partial(bench.matmul_rate, seconds=0.01, size=64))

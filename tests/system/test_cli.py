@@ -534,7 +534,6 @@ def test_average(headway, fails, trained, place):
 @pytest.fixture
 def small_demo(monkeypatch):
     """The demo of dates with few dates and few updates."""
-    pytest.importorskip("babel")
     from headway.studies import demo
 
     few = {"steps": 4, "n_train": 80, "n_valid": 8, "n_test": 8, "n_unseen": 8}
