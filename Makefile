@@ -38,6 +38,7 @@ test: $(VENV)/.ready-test
 
 slow: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -m slow --timeout 7200
+	$(BIN)/python -m pytest --hypothesis-profile explore --timeout 7200 tests/unit
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .

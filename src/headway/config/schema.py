@@ -22,6 +22,8 @@ SCALARS = (bool, int, float, str)
 NONE_WORD = "none"
 """How None is written where leaving the key out would mean something else; TOML has no null."""
 
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -148,8 +150,20 @@ def known_keys(cls: type, prefix: str = "") -> Iterator[str]:
 
 def join(prefix: str, name: str) -> str:
     """A dotted key, quoted where TOML would need it."""
-    part = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
+    part = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quote(name)
     return f"{prefix}.{part}" if prefix else part
+
+
+def quote(text: str) -> str:
+    """A text as TOML quotes it, on one line: what cannot be printed is escaped."""
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES or character.isprintable():
+        return _ESCAPES.get(character, character)
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _is_section(tp: Any) -> bool:

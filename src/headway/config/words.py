@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import annotated_types as at
 
-from headway.config.schema import NONE_WORD, alternatives, choice_of, keys, split
+from headway.config.schema import NONE_WORD, alternatives, choice_of, join, keys, quote, split
 
 _NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _LONGEST_VALUE = 60
@@ -94,10 +94,10 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
+        return quote(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+        entries = (f"{join('', key)} = {_toml(item)}" for key, item in value.items())
+        return f"{{{', '.join(entries)}}}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return NONE_WORD if value is None else str(value)

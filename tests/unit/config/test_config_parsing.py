@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from config_samples import Columns, Data, Gru, Run, Train, Transformer
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headway.config import Choice, parse
@@ -279,10 +279,12 @@ JSON_LIKE = st.recursive(
 NAMES = st.sampled_from(["data", "train", "model", "lr", "source", "family", "steps", "batch"])
 
 
+@example({"data": {"\n": None}})
+@example({"a\r\n\u2028": {"lr": {"\n": "\x00"}}})
 @given(st.dictionaries(NAMES, st.dictionaries(NAMES, JSON_LIKE, max_size=3) | JSON_LIKE))
 def test_whatever_comes_in_the_answer_is_settings_or_a_config_error(raw):
     try:
         lines = [f"run.toml: {type(parse(raw, Run, 'run.toml')).__name__}"]
     except ConfigError as error:
-        lines = str(error).split("\n")
+        lines = str(error).splitlines()
     assert all(line.startswith("run.toml: ") for line in lines)
