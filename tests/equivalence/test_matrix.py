@@ -9,18 +9,18 @@ from equivalence_matrix import BLANKS, COLUMNS
 from headway.models import FAMILIES
 
 EXPECTED = """
-                          cached prefix fused greedy wide batch padded forced accum procs resumed refer
-transformer               x      x      x     x      x    x     x      x      x     x     x       x
-gru                       x      x      x     x      x    x     x      x      x     x     x       x
-transformer post-norm     x      x      x     x      x    x     x      x      x     .     .       x
-transformer rms           x      x      x     x      x    x     x      x      x     .     .       .
-transformer rotary        x      x      x     x      x    x     x      x      x     .     .       .
-transformer learned       x      x      x     x      x    x     x      x      x     .     .       .
-transformer gated silu    x      x      x     x      x    x     x      x      x     .     .       .
-transformer d_head free   x      x      x     x      x    x     x      x      x     .     .       .
-transformer d_value other x      x      x     x      x    x     x      x      x     .     .       .
-transformer share target  x      x      x     x      x    x     x      x      x     .     .       .
-transformer share none    x      x      x     x      x    x     x      x      x     .     .       .
+                          cached prefix fused greedy wide best terms drawn ensemble edges batch padded forced accum procs resumed refer
+transformer               x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
+gru                       x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
+transformer post-norm     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+transformer rms           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer rotary        x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer learned       x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer gated silu    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer d_head free   x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer d_value other x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer share target  x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer share none    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 """  # noqa: E501
 
 

@@ -4,6 +4,7 @@ Dropout (also of BPE merges), accumulation, moving average, averaging of checkpo
 stopping are all on; the run ends by early stopping, after 12 of 20 updates.
 """
 
+import json
 import os
 import signal
 from dataclasses import replace
@@ -16,7 +17,7 @@ from equivalence_runs import config_of, logged, write_data
 
 from headway import api
 from headway.runs import RunDir
-from headway.training import fit
+from headway.training import fit, plan
 from headway.training.display import Silent
 from headway.training.fit import Interrupted
 
@@ -77,13 +78,13 @@ def uninterrupted(folder, case):
     return out
 
 
-def check_same(ours, theirs):
+def check_same(ours, theirs, every=TRAIN["evaluate_every"]):
     one, other = RunDir.open(ours), RunDir.open(theirs)
     weights, metadata = one.load_weights()
     expected, expected_metadata = other.load_weights()
     assert metadata == expected_metadata
     check_tensors(weights, expected)
-    assert [s for s in one.checkpoints() if s % 4 == 0] == other.checkpoints()
+    assert [s for s in one.checkpoints() if s % every == 0] == other.checkpoints()
     for step in other.checkpoints():
         found, wanted = one.load_checkpoint(step), other.load_checkpoint(step)
         check_tensors(found.tensors, wanted.tensors)
@@ -155,3 +156,33 @@ def test_the_same_run_again_is_the_same_and_another_seed_is_not(case, folder, tm
     check_same(tmp_path / "again", uninterrupted(folder, case))
     api.train(replace(config, seed=8), tmp_path / "other")
     assert logged(tmp_path / "other", "loss") != logged(tmp_path / "again", "loss")
+
+
+@equivalence("resumed", "step", "score", only=is_family)
+def test_a_budget_in_minutes_is_measured_once_and_then_a_number_of_updates(
+    case, folder, tmp_path, monkeypatch
+):
+    """Killed and resumed, it is the run that was given this number from the beginning."""
+    measured = []
+
+    def measure(self, budget):
+        for number in range(1, 4):
+            self.update(number)  # must leave no trace
+        measured.append(budget)
+        return budget / 20
+
+    monkeypatch.setattr(plan.Measure, "seconds_per_step", measure)
+    budget = {"minutes": 2, "batch_tokens": 256, "accumulate": 2, "lr": 1e-3, "choose": "last"}
+    out = tmp_path / "minutes"
+    with pytest.raises(Crash):
+        api.train(config_of(folder, case, budget), out, Stopping(5, "crash"))
+    api.resume(out)
+    assert measured == [120.0]
+
+    planned = json.loads((out / "plan.json").read_text("utf-8"))
+    assert 5 < planned["steps"] < 20
+    assert max(logged(out, "loss")) == planned["steps"]
+    given = {key: planned[key] for key in ("steps", "warmup", "evaluate_every")}
+    steps = {key: value for key, value in budget.items() if key != "minutes"} | given
+    api.train(config_of(folder, case, steps), tmp_path / "steps")
+    check_same(out, tmp_path / "steps", every=1)

@@ -12,9 +12,21 @@ from equivalence_cases import (
     same_hypotheses,
     some_batch,
     sources_of,
+    words,
 )
 
-from headway.search import Hypothesis, SearchConfig, beam, forced, greedy
+from headway.models.ensemble import Ensemble
+from headway.search import (
+    Constraints,
+    Hypothesis,
+    SearchConfig,
+    beam,
+    constrained,
+    exhaustive,
+    forced,
+    greedy,
+    sample,
+)
 
 MARKS = {"bos": BOS, "eos": EOS}
 SEEDS = (0, 7)  # sources that the models have learnt, and some that they have not
@@ -133,7 +145,71 @@ def test_a_beam_as_wide_as_the_space_is_exhaustive(case, alpha, stop):
     results = beam(model, batch, **MARKS, config=config)
     compared = []
     for i, found in enumerate(results):
-        exhaustive = every_output(model, sources_of(batch, slice(i, i + 1)), alpha)
-        assert found[0].score == pytest.approx(exhaustive[0].score, abs=1e-4)
-        compared.append(same_hypotheses(found, exhaustive[: len(found)]))
+        everything = every_output(model, sources_of(batch, slice(i, i + 1)), alpha)
+        assert found[0].score == pytest.approx(everything[0].score, abs=1e-4)
+        compared.append(same_hypotheses(found, everything[: len(found)]))
     assert any(compared)
+
+
+@equivalence("best", "step", "score")
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_branch_and_bound_finds_the_best_of_all_outputs(case, alpha):
+    model, batch = case.taught(TOY), make_batch([[4, 3], [3], [], [4, 4, 3, 3, 4]])
+    config = SearchConfig(method="exhaustive", alpha=alpha, max_length=LIMIT)
+    for i, found in enumerate(exhaustive(model, batch, **MARKS, config=config)):
+        everything = every_output(model, sources_of(batch, slice(i, i + 1)), alpha)
+        assert found.proven
+        same_hypotheses([found.best], everything[:1])
+
+
+@equivalence("terms", "step")
+def test_constrained_by_nothing_is_the_beam(case):
+    model, batch, compared = case.taught(), some_batch(7), []
+    config = SearchConfig(beam=3, n_best=3, max_length=12)
+    nothing = [Constraints((), ())] * len(batch["src"])
+    bound = constrained(model, batch, nothing, text=str, **MARKS, config=config)
+    free = beam(model, batch, **MARKS, config=config)
+    for found, expected in zip(bound, free, strict=True):
+        compared.append(same_hypotheses(found, expected))
+    assert sum(compared) > len(compared) // 2
+
+
+@equivalence("drawn", "step")
+def test_a_batch_draws_what_its_sentences_draw(case):
+    model, batch = case.taught(), some_batch(7)
+    config = SearchConfig(method="sample", n_best=3, max_length=12, temperature=1.5, seed=5)
+    together = sample(model, batch, **MARKS, config=config)
+    for i, found in enumerate(together):
+        single = sources_of(batch, slice(i, i + 1))
+        [alone] = sample(model, single, **MARKS, config=config, ids=[i])
+        assert [one.tokens for one in alone] == [one.tokens for one in found]
+    assert len({tuple(one.tokens) for found in together for one in found}) > len(together)
+
+
+@equivalence("ensemble", "step")
+def test_an_ensemble_of_one_is_the_model(case):
+    model, batch, config = case.taught(), some_batch(7), SearchConfig(beam=3, max_length=12)
+    one, alone = (
+        beam(which, batch, **MARKS, config=config) for which in (Ensemble([model]), model)
+    )
+    compared = [same_hypotheses(found, usual) for found, usual in zip(one, alone, strict=True)]
+    assert sum(compared) > len(compared) // 2
+
+
+LONGEST = 39  # with END as long as the learned positions of the case that has them
+
+
+@equivalence("edges", "step")
+def test_an_empty_source_a_word_and_the_longest_source_are_searched(case):
+    model = case.taught()
+    batch = make_batch([[], [5], words(LONGEST, 3)])
+    config = SearchConfig(beam=3, max_length=LONGEST)
+    for found in (
+        beam(model, batch, **MARKS, config=config),
+        [[one] for one in greedy(model, batch, **MARKS, config=config)],
+        sample(model, batch, **MARKS, config=SearchConfig(method="sample", max_length=LONGEST)),
+    ):
+        assert len(found) == 3
+        for [best] in found:
+            assert len(best.token_log_probs) == len(best.tokens) + best.finished
+            assert sum(best.token_log_probs) == pytest.approx(best.log_prob, abs=1e-4)

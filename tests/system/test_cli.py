@@ -19,7 +19,8 @@ import pytest
 from headway.cli import main
 
 WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-VERBS = ("demo", "train", "resume", "translate", "evaluate", "score", "info", "config", "average")
+VERBS = ("demo", "train", "resume", "translate", "evaluate", "score", "search-report", "info")
+VERBS += ("config", "average", "export")
 RUN_FILE = """
 [data]
 train = { source = "train.src", target = "train.tgt" }
@@ -527,7 +528,9 @@ def test_average(headway, fails, trained, place):
         1, "resume", "averaged"
     )
     message = fails(1, "average", "run", "--last", "9", "--out", "more")
-    assert message.startswith("run has 3 checkpoints: steps 16, 32, 40; the last 9 cannot be")
+    assert message.startswith(
+        "run has 3 regular checkpoints: steps 16, 32, 40; the last 9 cannot be"
+    )
     assert "already holds a run" in fails(1, "average", "run", "--last", "2", "--out", "averaged")
 
 

@@ -5,16 +5,12 @@ resuming are one way, and a kill at any moment loses at most the work since the 
 """
 
 import json
-import os
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from .. import config as configs
@@ -27,24 +23,29 @@ from ..errors import ConfigError, DataError, RunError
 from ..models import FAMILIES, SequenceModel
 from ..runs import RunDir
 from ..runs.module import set_weights
+from ..search import SearchConfig
 from ..tasks import TASKS, Translate
-from ..tasks.loss import Batch
+from ..tasks.stream import BatchStream
 from ..tasks.validation import Validator
 from ..training.display import Display, Silent
 from ..training.fit import Job, fit
+from ..training.journal import summary_writer
 from ..training.optimiser import make_optimizer
-from ..training.plan import Measure, fill_length, fill_sizes
+from ..training.plan import fill_length, fill_sizes
 from ..training.processes import Processes, processes
 from ..training.seeds import seed_start
 from ..training.settings import TrainConfig
 from ..training.state import MovingAverage, Progress, unpack
+from ..training.trial import Trial
 from ..training.update import Updater
 from .average import AVERAGED_FROM
 from .config import RunConfig, rooted, stored_config
 from .device import autocast, compile_model, pick_device
+from .facts import check_facts, facts_now
 
 PLAN, DATA = "plan.json", "data.json"
 PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
+BOUNDS = ("max_length", "max_ratio", "max_extra", "min_length", "min_ratio", "no_repeat")
 
 
 def make_run(config: RunConfig, out: str | Path, display: Display | None = None) -> None:
@@ -55,6 +56,7 @@ def make_run(config: RunConfig, out: str | Path, display: Display | None = None)
             nothing.
     """
     config = _inherited(rooted(config, Path.cwd()))
+    _check_extras(config)
     with processes() as group:
         run = _together(group, lambda: _create(Path(out), config), lambda: RunDir.open(out))
         try:
@@ -90,21 +92,11 @@ def resume_run(
             f"{run.path} is an average of checkpoints and has nothing to go on from; resume "
             f"{run.facts[AVERAGED_FROM]}, or train a new run with init = {str(run.path)!r}"
         )
+    _check_extras(config)
     with processes() as group:
-        _check_facts(run, facts(config), inexact)
+        if not inexact:
+            check_facts(run, facts_now(config.device))
         _run(run, config, group, display, inexact)
-
-
-def facts(config: RunConfig) -> dict[str, Any]:
-    """What bit-exact resuming depends on."""
-    return {
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "threads": torch.get_num_threads(),
-        "device": str(pick_device(config.device)),
-        "machine": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
-        "processes": int(os.environ.get("WORLD_SIZE", "1")),
-    }
 
 
 def build(config: RunConfig, task: Translate) -> SequenceModel:
@@ -129,8 +121,14 @@ def _inherited(config: RunConfig) -> RunConfig:
     return replace(config, init=str(origin), text=begun.text, model=model)
 
 
+def _check_extras(config: RunConfig) -> None:
+    """Fails now rather than when the data are prepared."""
+    if config.train.tensorboard:
+        summary_writer()
+
+
 def _create(out: Path, config: RunConfig) -> RunDir:
-    return RunDir.create(out, facts(config), configs.to_toml(config))
+    return RunDir.create(out, facts_now(config.device), configs.to_toml(config))
 
 
 def _together(
@@ -149,26 +147,13 @@ def _together(
     return run or others()
 
 
-def _check_facts(run: RunDir, now: dict[str, Any], inexact: bool) -> None:
-    different = [
-        f"{name} was {run.facts.get(name)} and is {value}"
-        for name, value in now.items()
-        if run.facts.get(name) != value
-    ]
-    if different and not inexact:
-        raise RunError(
-            f"{run.path} cannot go on exactly: {'; '.join(different)}; "
-            "restore that, or add --inexact"
-        )
-
-
 def _run(
     run: RunDir, config: RunConfig, group: Processes, display: Display | None, inexact: bool
 ) -> None:
     shown = display if display is not None and group.is_first else Silent()
     with run.lock() if group.is_first else nullcontext():
         if inexact and group.is_first:
-            run.record_facts(facts(config))
+            run.record_facts(facts_now(config.device))
         assembly = _Assembly(run, config, group, shown)
         task = assembly.codecs()
         training, validation = assembly.stores(task, inexact)
@@ -209,7 +194,7 @@ class _Assembly:
         """Training and validation data, prepared once."""
         held_out = {key: self._corpora(key) for key in ("valid", "test") if self._corpora(key)}
         is_new = held_out and not (self.run.path / DATA).exists()
-        check = LeakCheck(held_out, task.columns, self.root) if is_new else None
+        check = LeakCheck(held_out, task.codecs, self.root) if is_new else None
         training = self._prepare(task, "train", self.config.data.max_length, check)
         validation = self._prepare(task, "valid", None, None) if "valid" in held_out else None
         keys = {"train": training.key} | ({"valid": validation.key} if validation else {})
@@ -315,7 +300,7 @@ class _Assembly:
             )
         return sized
 
-    def _stream(self, task: Translate, training: Prepared, settings: TrainConfig) -> "_Stream":
+    def _stream(self, task: Translate, training: Prepared, settings: TrainConfig) -> BatchStream:
         assert settings.batch_tokens is not None
         assert settings.accumulate is not None
         batches = Batches(
@@ -326,7 +311,7 @@ class _Assembly:
             sizes=training.sizes,
             weights=[corpus.weight for corpus in self._corpora("train")],
         )
-        return _Stream(task, training, batches, self.config.seed, self.device)
+        return BatchStream(task, training.store, batches, self.config.seed, self.device)
 
     def _validator(
         self, task: Translate, validation: Prepared | None, settings: TrainConfig
@@ -334,14 +319,15 @@ class _Assembly:
         if validation is None:
             return None
         metric = task.metrics[0] if settings.metric == "auto" else settings.metric
-        search = replace(self.config.search, beam=1, n_best=1)
-        return Validator(task, validation.store, metric, settings.evaluate_sample, search)
+        # Greedy whatever the method: quick, and nothing in it is drawn.
+        greedy = SearchConfig(beam=1, **{n: getattr(self.config.search, n) for n in BOUNDS})
+        return Validator(task, validation.store, metric, settings.evaluate_sample, greedy)
 
     def _planned(
         self,
         settings: TrainConfig,
         n_examples: int,
-        stream: "_Stream",
+        stream: BatchStream,
         job: Callable[[TrainConfig], Job],
     ) -> TrainConfig:
         """The number of updates and what follows from it, decided once and written down."""
@@ -349,7 +335,7 @@ class _Assembly:
             if settings.minutes:
                 self.display.note(f"measuring what {settings.minutes:g} minutes allow")
             trial = replace(settings, steps=1, warmup=1)
-            measure = _Measured(lambda: job(trial), self.group.world)
+            measure = Trial(lambda: job(trial), self.group.world)
             planned = fill_length(settings, n_examples, stream.n_batches, measure)
             chosen = {name: getattr(planned, name) for name in PLANNED}
             self.run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
@@ -357,7 +343,7 @@ class _Assembly:
         return replace(settings, **json.loads(self.run.read_text(PLAN)))
 
     def _job(
-        self, config: RunConfig, task: Translate, stream: "_Stream", validator: Validator | None
+        self, config: RunConfig, task: Translate, stream: BatchStream, validator: Validator | None
     ) -> Job:
         settings = config.train
         seed_start(config.seed)
@@ -419,55 +405,3 @@ class _Assembly:
             f"with lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, validation every "
             f"{t.evaluate_every}, on {self.device}",
         )
-
-
-class _Stream:
-    """Micro-batches of the training store, for ever, from any place."""
-
-    def __init__(
-        self, task: Translate, training: Prepared, batches: Batches, seed: int, device: torch.device
-    ) -> None:
-        self.task, self.training, self.batches = task, training, batches
-        self.seed, self.device = seed, device
-
-    def after(self, epoch: int, batch: int) -> Iterator[tuple[int, int, Callable[[], Batch]]]:
-        while True:
-            for indices in self.batches.from_cursor(epoch, batch):
-                batch += 1
-                yield epoch, batch, partial(self._make, epoch, indices)
-            epoch, batch = epoch + 1, 0
-
-    def n_batches(self) -> int:
-        """Micro-batches of the first epoch."""
-        return sum(1 for _ in self.batches.epoch(0))
-
-    def _make(self, epoch: int, indices: np.ndarray) -> Batch:
-        tensors = self.task.batch(self.training.store, indices, (self.seed, epoch))
-        return {name: value.to(self.device) for name, value in tensors.items()}
-
-
-class _Measured(Measure):
-    """Times updates and validations on a job that is made for it and thrown away afterwards."""
-
-    def __init__(self, make: Callable[[], Job], world: int) -> None:
-        self.make = make
-        self.world = world
-        self.job: Job | None = None
-
-    def start(self) -> None:
-        # Not distributed: the other processes wait for the plan meanwhile.
-        self.job = self.make()
-        self.job.updater.processes = Processes()
-        self.stream = self.job.batches.after(0, 0)
-
-    def update(self, number: int) -> None:
-        assert self.job is not None
-        # As many as one process has: the others would work on theirs meanwhile.
-        mine = (self.job.config.accumulate or 1) // self.world
-        batches = [(i, next(self.stream)[2]()) for i in range(mine)]
-        self.job.updater(batches, number, 1e-4)
-
-    def validate(self) -> None:
-        assert self.job is not None
-        if self.job.validator is not None:
-            self.job.validator(self.job.updater.objective, limited=True)

@@ -96,5 +96,7 @@ def stored_config(run: RunDir) -> RunConfig:
     where = run.path / "run.toml"
     try:
         return configs.parse(tomllib.loads(run.read_text("run.toml")), RunConfig, str(where))
-    except (tomllib.TOMLDecodeError, ConfigError) as error:
+    except tomllib.TOMLDecodeError as error:
+        raise RunError(f"{where} is damaged ({error}); restore it from a copy") from None
+    except ConfigError as error:
         raise RunError(f"the run cannot be used: {error}") from None

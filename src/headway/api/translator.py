@@ -1,117 +1,63 @@
-"""A trained run in use: translate, score, evaluate, look inside. Typed results, no printing."""
+"""A trained run in use: translate, score, evaluate, look inside. Typed results, no printing.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+What is asked is in `request.py` and `pieces.py`, what is given back in `results.py`, attention in
+`attention.py`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 
 from .. import config as configs
 from ..data.collate import pair_batch
-from ..errors import DataError
-from ..metrics.flags import Flags, flags
-from ..metrics.score import Score
+from ..data.glossary import Glossary
+from ..errors import ConfigError, DataError, RunError
+from ..metrics.flags import flags
 from ..models import SequenceModel
-from ..nn.capture import capture
+from ..models.ensemble import Ensemble
 from ..runs import RunDir
 from ..runs.module import set_weights
-from ..search import Hypothesis, SearchConfig
+from ..search import Hypothesis, SearchConfig, forced
+from ..search.trace import SearchTrace
 from ..tasks import TASKS, Translate
-from ..tasks.translate import decode_batches
-from ..training.display import Display
-from .assembly import build, make_run, resume_run
+from ..tasks.decoding import decode_batches
+from ..text import BOS, EOS
+from .assembly import build
+from .attention import Attention, Layer, look
 from .config import RunConfig, stored_config
 from .device import pick_device
+from .pieces import Cutter, Piece, TooLong, check_length
+from .request import Request
+from .results import Evaluation, Output, Scored, Translation, blank, join
 
-TooLong = Literal["refuse", "split"]
+if TYPE_CHECKING:
+    from .ctranslate2_engine import ComputeType, CTranslate2Engine
 
-
-@dataclass(frozen=True)
-class Output:
-    """One output of a search.
-
-    Attributes:
-        log_prob: of the whole output, its end included.
-        score: what outputs are ranked by, `log_prob / length ** alpha`.
-        tokens: as a person reads them.
-        token_log_probs: of each token, and of the end if it came.
-        finished: False if the length limit cut it off.
-    """
-
-    text: str
-    log_prob: float
-    score: float
-    tokens: list[str]
-    token_log_probs: list[float]
-    finished: bool
-
-    @property
-    def confidence(self) -> float:
-        """The model's probability of the whole output."""
-        return float(np.exp(self.log_prob))
+Engine = Literal["headway", "ctranslate2"]
+LOOKING = 4  # how many times smaller batches are when attention weights are held
 
 
 @dataclass(frozen=True)
-class Translation:
-    """An input and its outputs, best first."""
+class Member:
+    """One run of an ensemble, and how its weights were chosen."""
 
-    source: str
-    outputs: list[Output]
-
-    @property
-    def text(self) -> str:
-        """The best output."""
-        return self.outputs[0].text
-
-
-@dataclass(frozen=True)
-class Scored:
-    """What the model thinks of a given pair: forced log probabilities, the end included."""
-
-    log_prob: float
-    tokens: list[str]
-    token_log_probs: list[float]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Scores by metric, counts of strange outputs, and the outputs themselves."""
-
-    scores: dict[str, Score]
-    flags: Flags
-    outputs: list[str]
-
-
-@dataclass(frozen=True)
-class Attention:
-    """Weights by module name, each (heads, rows, columns), with the tokens on the axes."""
-
-    source: list[str]
-    target: list[str]
-    maps: dict[str, np.ndarray]
-
-    def cross(self) -> np.ndarray:
-        """Mean over layers and heads of what the output attends to in the input (T, S)."""
-        shape = (len(self.target), len(self.source))
-        fitting = [
-            m.mean(0) for name, m in self.maps.items() if _is_cross(name) and m.shape[1:] == shape
-        ]
-        return np.mean(fitting, axis=0)
-
-
-def _is_cross(name: str) -> bool:
-    """Encoder and decoder self-attention are the others."""
-    return not name.endswith(".attention")
+    run: RunDir
+    rule: dict[str, str]
 
 
 class Translator:
     """A model with its vocabulary, made by `headway.load`.
 
     Attributes:
-        config: the run file as resolved.
+        config: the run file as resolved; of an ensemble, that of the first run.
         rule: how the weights were chosen.
+        others: the further runs of an ensemble.
+        max_length: of a source, its end counted.
     """
 
     def __init__(
@@ -119,17 +65,29 @@ class Translator:
         run: RunDir,
         config: RunConfig,
         task: Translate,
-        model: SequenceModel,
+        model: SequenceModel | Ensemble,
         rule: Mapping[str, str],
+        others: Sequence[Member] = (),
+        max_length: int | None = None,
     ) -> None:
         self.run, self.config, self.task, self.model = run, config, task, model
         self.rule = dict(rule)
+        self.others = tuple(others)
+        self.max_length = max_length or config.data.max_length
+        self._engines: dict[ComputeType, CTranslate2Engine] = {}
 
     def translate(
         self,
-        texts: Sequence[str],
+        texts: Sequence[str | Request],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
+        *,
+        glossary: Glossary | str | Path | None = None,
+        align: bool | Layer = False,
+        trace: bool = False,
+        engine: Engine = "headway",
+        compute_type: "ComputeType" = "default",
+        first: int = 0,
         **search: Any,
     ) -> list[Translation]:
         """The best outputs of each text, in order.
@@ -137,27 +95,47 @@ class Translator:
         Blank lines give blank outputs.
 
         Args:
+            texts: each a text, or a `Request` with terms that must or may not appear and with a
+                beginning of the output.
             too_long: what to do with a text longer than `data.max_length`: refuse it, naming its
                 line, or split it at spaces and join the outputs.
             places: what messages call each text, such as `news.en:7`; by default `line 7`.
+            glossary: terms with their translations, which are required where a term occurs.
+            align: give each output token its source token: True by the mean of all attention
+                layers, a number by one layer.
+            trace: record every step of the search.
+            engine: `ctranslate2` computes with that library, which knows plain beam search only.
+            compute_type: of `ctranslate2`, such as `int8`.
+            first: number of the first text. Random draws depend on a text's number and the seed.
             search: settings of the search (`beam=5`, `alpha=1.0`, `n_best=1`, ...) in place of the
                 run's own.
 
         Raises:
-            DataError: a text is too long.
+            DataError: a text is too long, a prefix cannot be written, or terms contradict.
             ConfigError: a search setting does not exist or does not fit.
         """
         if isinstance(texts, str):
             raise TypeError("translate takes a list of texts; write translate([text])")
+        if trace and too_long == "split":
+            raise ConfigError("a trace shows one search, and split lines have several; choose one")
         config = self.search_config(**search)
-        named = zip(texts, places or _lines(texts), strict=True)
-        pieces = [self._pieces(text, place, too_long) for text, place in named]
-        encoded = self.task.source.encode_batch([piece for row in pieces for piece in row])
-        found = iter(self.task.predict(self.model, encoded, config))
-        return [
-            Translation(text, self._joined([[self._output(h) for h in next(found)] for _ in row]))
-            for text, row in zip(texts, pieces, strict=True)
-        ]
+        if isinstance(glossary, str | Path):
+            glossary = Glossary.read(glossary)
+        requests = [Request(text) if isinstance(text, str) else text for text in texts]
+        cutter = Cutter(self.task.source, self.task.target, self.max_length, too_long, glossary)
+        pieces = cutter.cut(requests, places or _lines(texts))
+        traces = None
+        if engine != "headway":
+            found = self._search_with(engine, compute_type, pieces, config, trace)
+        elif trace:
+            found, traces = self._traced(pieces, config)
+        else:
+            found = self._search(pieces, config, first)
+        outputs = [[self._output(hypothesis) for hypothesis in row] for row in found]
+        if align is not False:
+            layer: Layer = "mean" if align is True else align
+            outputs = self._aligned(pieces, found, outputs, layer)
+        return list(self._gathered(requests, pieces, outputs, traces, align is not False))
 
     def score(
         self,
@@ -171,7 +149,8 @@ class Translator:
         src = self.task.source.encode_batch(list(sources))
         tgt = self.task.target.encode_batch(list(targets))
         for place, source, target in zip(places or _lines(sources), src, tgt, strict=True):
-            self._check_length(max(len(source), len(target)), place, "shorten it or leave it out")
+            longest = max(len(source), len(target))
+            check_length(longest, self.max_length, place, "shorten it or leave it out")
         results: list[Scored | None] = [None] * len(src)
         for rows in decode_batches([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], 1):
             values = self._forced([src[i] for i in rows], [tgt[i] for i in rows])
@@ -218,13 +197,19 @@ class Translator:
             target = self.translate([source])[0].text
         src = self.task.source.encode_batch([source])
         tgt = self.task.target.encode_batch([target])
-        with capture(self.model) as maps, torch.inference_mode():
-            self.model(self._to_device(pair_batch(src, tgt)))
-        return Attention(
-            self.task.source.tokenizer.tokens([int(i) for i in src[0]]),
-            self.task.target.tokenizer.tokens([int(i) for i in tgt[0]]),
-            {name: weights[0].float().cpu().numpy() for name, weights in maps.items()},
-        )
+        [(_, found)] = self._looked(src, tgt)
+        return found
+
+    def only_model(self, what: str) -> SequenceModel:
+        """The model of a single run, for what an ensemble cannot be used for.
+
+        Args:
+            what: needs it; messages begin so.
+        """
+        if isinstance(self.model, Ensemble):
+            names = ", ".join(str(run.path) for run in (self.run, *(o.run for o in self.others)))
+            raise ConfigError(f"{what} takes one run, not an ensemble ({names}); name one")
+        return self.model
 
     @property
     def n_parameters(self) -> int:
@@ -240,28 +225,108 @@ class Translator:
         tables = {**configs.to_dict(self.config.search), **given}
         return configs.parse(tables, SearchConfig, "search")
 
-    def _pieces(self, text: str, place: str, too_long: TooLong) -> list[str]:
-        """The parts of a text that are translated on their own: none, one, or several."""
-        if not text.strip():
-            return []
-        length = len(self.task.source.tokenizer.encode(text)) + 1
-        words = text.split(" ")
-        if too_long == "refuse":
-            self._check_length(length, place, "shorten it, or split long lines (--split)")
-        elif len(words) == 1:
-            self._check_length(length, place, "put spaces into it: lines are split at spaces only")
-        if length <= self.config.data.max_length:
-            return [text]
-        middle = len(words) // 2
-        halves = (" ".join(words[:middle]), " ".join(words[middle:]))
-        return [piece for half in halves for piece in self._pieces(half, place, too_long)]
+    def _search(
+        self, pieces: Sequence[Piece], config: SearchConfig, first: int
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each piece."""
+        begins = any(piece.begins for piece in pieces)
+        return self.task.predict(
+            self.model,
+            [piece.ids for piece in pieces],
+            config,
+            prefixes=[piece.prefix for piece in pieces] if begins else None,
+            constraints=[piece.constraints for piece in pieces],
+            ids=[first + piece.row + (piece.part << 32) for piece in pieces],
+        )
 
-    def _check_length(self, length: int, place: str, remedy: str) -> None:
-        limit = self.config.data.max_length
-        if length > limit:
-            raise DataError(
-                f"{place} has {length} tokens and the model was trained with at most {limit}; "
-                f"{remedy}"
+    def _traced(
+        self, pieces: Sequence[Piece], config: SearchConfig
+    ) -> tuple[list[list[Hypothesis]], list[SearchTrace]]:
+        """The hypotheses of each piece and how they were found."""
+        found, traces = [], []
+        for piece in pieces:
+            hypotheses, trace = self.task.trace(
+                self.model, piece.ids, config, piece.prefix, piece.constraints
+            )
+            found.append(hypotheses)
+            traces.append(trace)
+        return found, traces
+
+    def _search_with(
+        self,
+        engine: str,
+        compute_type: "ComputeType",
+        pieces: Sequence[Piece],
+        config: SearchConfig,
+        trace: bool,
+    ) -> list[list[Hypothesis]]:
+        """The same by another library, as far as it goes."""
+        if engine != "ctranslate2":
+            raise ConfigError(f"no engine {engine!r}; expected headway or ctranslate2")
+        if trace or any(piece.begins or piece.constraints for piece in pieces):
+            raise ConfigError(
+                "the engine ctranslate2 knows no required or forbidden terms, no prefix and no "
+                "trace; use the engine headway for them"
+            )
+        self.only_model("the engine ctranslate2")
+        if compute_type not in self._engines:
+            from .ctranslate2_engine import CTranslate2Engine
+
+            self._engines[compute_type] = CTranslate2Engine.of_run(self, compute_type)
+        return self._engines[compute_type].predict([piece.ids for piece in pieces], config)
+
+    def _aligned(
+        self,
+        pieces: Sequence[Piece],
+        found: Sequence[Sequence[Hypothesis]],
+        outputs: Sequence[Sequence[Output]],
+        layer: Layer,
+    ) -> list[list[Output]]:
+        """The outputs with their alignments, which forced passes over all of them show."""
+        flat = [(p.ids, h.tokens) for p, row in zip(pieces, found, strict=True) for h in row]
+        alignments: list[list[int]] = [[] for _ in flat]
+        src, tgt = [ids for ids, _ in flat], [np.array([*tokens, EOS]) for _, tokens in flat]
+        for i, attention in self._looked(src, tgt):
+            alignments[i] = attention.alignment(layer)
+        aligned = iter(alignments)
+        return [[replace(output, alignment=next(aligned)) for output in row] for row in outputs]
+
+    def _looked(
+        self, src: Sequence[np.ndarray], tgt: Sequence[np.ndarray]
+    ) -> Iterator[tuple[int, Attention]]:
+        """The attention of encoded pairs by number, pairs of like length at a time."""
+        lengths = [max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)]
+        models = self.model.members if isinstance(self.model, Ensemble) else (self.model,)
+        attending = [model for model in models if isinstance(model, SequenceModel)]
+        for rows in decode_batches(lengths, LOOKING):
+            found = look(attending, [src[i] for i in rows], [tgt[i] for i in rows])
+            for i, (maps, crossing) in zip(rows, found, strict=True):
+                source = self.task.source.tokenizer.tokens(src[i].tolist())
+                target = self.task.target.tokenizer.tokens(tgt[i].tolist())
+                yield i, Attention(source, target, maps, crossing)
+
+    def _gathered(
+        self,
+        requests: Sequence[Request],
+        pieces: Sequence[Piece],
+        outputs: Sequence[list[Output]],
+        traces: Sequence[SearchTrace] | None,
+        aligned: bool,
+    ) -> Iterator[Translation]:
+        """One translation for each request, of its pieces; of none where the request is blank."""
+        numbers = iter(range(len(pieces)))
+        groups = {row: list(group) for row, group in groupby(numbers, lambda i: pieces[i].row)}
+        for row, request in enumerate(requests):
+            mine = groups.get(row, [])
+            tokens = [self.task.source.tokenizer.tokens(pieces[i].ids[:-1].tolist()) for i in mine]
+            best = join([outputs[i] for i in mine], [len(part) for part in tokens])
+            if not mine:
+                best = [replace(blank(), alignment=[] if aligned else None)]
+            yield Translation(
+                request.source,
+                best,
+                [token for part in tokens for token in part] if aligned else None,
+                traces[mine[0]] if traces and mine else None,
             )
 
     def _output(self, hypothesis: Hypothesis) -> Output:
@@ -272,31 +337,17 @@ class Translator:
             self.task.target.tokenizer.tokens(hypothesis.tokens),
             hypothesis.token_log_probs,
             hypothesis.finished,
+            unmet=list(hypothesis.unmet),
         )
-
-    def _joined(self, pieces: list[list[Output]]) -> list[Output]:
-        """The outputs of a text from those of its pieces: n-th bests go together."""
-        if not pieces:
-            return [Output("", 0.0, 0.0, [], [], True)]
-        if len(pieces) == 1:
-            return pieces[0]
-        return [
-            Output(
-                " ".join(o.text for o in row),
-                sum(o.log_prob for o in row),
-                sum(o.score for o in row) / len(row),
-                [token for o in row for token in o.tokens],
-                [value for o in row for value in o.token_log_probs],
-                all(o.finished for o in row),
-            )
-            for row in zip(*pieces, strict=False)
-        ]
 
     @torch.inference_mode()
     def _forced(self, src: list[np.ndarray], tgt: list[np.ndarray]) -> list[np.ndarray]:
         batch = self._to_device(pair_batch(src, tgt))
-        hidden, valid = self.model(batch), batch["tgt_valid"]
-        log_probs = self.model.output.log_probs(hidden[valid], batch["tgt_out"][valid])
+        valid, targets = batch["tgt_valid"], batch["tgt_out"]
+        if isinstance(self.model, Ensemble):
+            log_probs = forced(self.model, batch, targets, valid, bos=BOS)[valid]
+        else:
+            log_probs = self.model.output.log_probs(self.model(batch)[valid], targets[valid])
         lengths = [len(t) for t in tgt]
         return np.split(log_probs.float().cpu().numpy(), np.cumsum(lengths)[:-1])
 
@@ -305,50 +356,41 @@ class Translator:
         return {name: value.to(device) for name, value in batch.items()}
 
 
-def _lines(texts: Sequence[str]) -> list[str]:
+def _lines(texts: Sequence[object]) -> list[str]:
     return [f"line {number}" for number in range(1, len(texts) + 1)]
 
 
-def train(config: RunConfig, out: str | Path, display: Display | None = None) -> Translator:
-    """Trains into the run directory `out`, which must not exist or be empty, and loads the result.
+def load(path: str | Path, *more: str | Path, device: str | None = None) -> Translator:
+    """The model of a run directory, ready to use; of several, their ensemble.
 
-    Args:
-        config: from `read_config`, or made in Python; relative data files then start from
-            `data.root`, or else from the working directory.
-        display: where progress is shown; nowhere if left out.
-
-    Raises:
-        HeadwayError: in words; what was reached until then is in `out`.
-    """
-    make_run(config, out, display)
-    return load(out)
-
-
-def resume(
-    out: str | Path,
-    display: Display | None = None,
-    inexact: bool = False,
-    data_root: str | Path | None = None,
-) -> Translator:
-    """Goes on with a run that was stopped, exactly where it stood, and loads the result.
-
-    Args:
-        inexact: go on although torch, threads or data differ from those the run began with.
-        data_root: where the data are now, if they were moved.
-    """
-    resume_run(out, display, inexact, data_root)
-    return load(out)
-
-
-def load(path: str | Path, device: str | None = None) -> Translator:
-    """The model of a run directory, ready to use.
+    An ensemble takes the mean of its models' probabilities. Search settings that are not given are
+    those of the first run.
 
     Args:
         device: in place of the one the run file names.
 
     Raises:
-        RunError: the directory is no run, is damaged, or has no weights yet.
+        RunError: a directory is no run, is damaged, has no weights yet, or has another vocabulary
+            than the first.
     """
+    first, *rest = [_opened(p, device) for p in (path, *more)]
+    if not rest:
+        return first
+    for other in rest:
+        _check_same_vocabulary(first, other)
+    everyone = [first, *rest]
+    return Translator(
+        first.run,
+        first.config,
+        first.task,
+        Ensemble([one.model for one in everyone]).eval(),
+        first.rule,
+        [Member(one.run, one.rule) for one in rest],
+        min(one.max_length for one in everyone),
+    )
+
+
+def _opened(path: str | Path, device: str | None) -> Translator:
     run = RunDir.open(path)
     config = stored_config(run)
     tensors, metadata = run.load_weights()
@@ -360,4 +402,11 @@ def load(path: str | Path, device: str | None = None) -> Translator:
     )
 
 
-__all__ = ["Attention", "Evaluation", "Output", "Scored", "Translation", "Translator", "load"]
+def _check_same_vocabulary(first: Translator, other: Translator) -> None:
+    for side in first.task.columns:
+        if first.task.codecs[side].fingerprint() != other.task.codecs[side].fingerprint():
+            raise RunError(
+                f"{other.run.path} has another {side} vocabulary than {first.run.path}, and an "
+                "ensemble needs one and the same; train both on the same data with the same "
+                f"[text], or one with init = {str(first.run.path)!r}"
+            )

@@ -1,7 +1,7 @@
 """`headway evaluate`: scores with intervals and signatures, and counts of strange outputs."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,14 +21,14 @@ from .options import (
     Split,
     Target,
     Threads,
+    With,
     set_threads,
 )
-from .pairs import read_pairs
+from .pairs import grouped, read_pairs, ungrouped
 from .translate import one_line
 
 if TYPE_CHECKING:
     from ..api import Evaluation
-    from ..data.read import Row
 
 Tokenized = Annotated[
     bool,
@@ -63,6 +63,7 @@ def evaluate(
     max_length: MaxLength = None,
     split: Split = False,
     outputs: Outputs = None,
+    more: With = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -75,11 +76,11 @@ def evaluate(
     from ..api import load
 
     set_threads(threads)
-    translator = load(run)
+    translator = load(run, *(more or []))
     search: dict[str, Any] = {"beam": beam, "alpha": alpha, "max_length": max_length}
     settings = translator.search_config(**search)
     rows = read_pairs(translator, source, target, data, form)
-    sources, references, places = _grouped(rows) if group else _ungrouped(rows)
+    sources, references, places = grouped(rows) if group else ungrouped(rows)
     result = translator.evaluate(
         sources,
         references,
@@ -97,31 +98,14 @@ def evaluate(
         "search": asdict(settings),
         "weights": {"rule": translator.rule["rule"], "step": int(translator.rule["step"])},
     }
+    if translator.others:
+        record["with"] = [
+            {"run": str(one.run.path), "rule": one.rule["rule"], "step": int(one.rule["step"])}
+            for one in translator.others
+        ]
     print(json.dumps(record) if as_json else "\n".join(_table(result, record)))
     if outputs is not None:
         _write(outputs, result.outputs)
-
-
-def _ungrouped(rows: Iterable["Row"]) -> tuple[list[str], list[list[str]], list[str]]:
-    sources, references, places = [], [], []
-    for row in rows:
-        sources.append(row.values[0])
-        references.append([row.values[1]])
-        places.append(row.where)
-    return sources, references, places
-
-
-def _grouped(rows: Iterable["Row"]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Each distinct source once, where it stood first, with all its targets."""
-    targets: dict[str, list[str]] = {}
-    places = []
-    for row in rows:
-        source, target = row.values
-        if source not in targets:
-            targets[source] = []
-            places.append(row.where)
-        targets[source].append(target)
-    return list(targets), list(targets.values()), places
 
 
 def _table(result: "Evaluation", record: dict[str, Any]) -> Iterator[str]:
@@ -135,6 +119,8 @@ def _table(result: "Evaluation", record: dict[str, Any]) -> Iterator[str]:
         f"{record['n']} lines, beam {search['beam']}, alpha {search['alpha']:g}; "
         f"weights: {weights['rule']}, step {weights['step']}"
     )
+    for other in record.get("with", []):
+        yield f"with {other['run']}; weights: {other['rule']}, step {other['step']}"
     counts = result.flags.counts.items()
     yield "strange outputs: " + ", ".join(f"{name} {count}" for name, count in counts)
 

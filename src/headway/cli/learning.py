@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def learn(out: Path, work: Callable[["Display"], object], as_json: bool) -> None:
-    """Does the work under a display, writes the report page and prints where everything is."""
+    """Does the work under a display and prints where everything is."""
     with display_for(out) as display:
         work(display)
     if os.environ.get("RANK", "0") == "0":  # of several processes the first one speaks
@@ -61,11 +61,10 @@ class _Terminated(BaseException):
 
 def _conclude(out: Path, as_json: bool) -> None:
     from ..api.info import info
-    from ..api.report import write_report
+    from ..api.report import REPORT
     from ..runs import RunDir
 
-    facts = info(RunDir.open(out))
-    page = write_report(out)
+    facts, page = info(RunDir.open(out)), out / REPORT
     if as_json:
         result = {name: facts[name] for name in ("run", "steps", "best", "weights")}
         print(json.dumps({**result, "report": str(page)}))

@@ -1,6 +1,6 @@
 """Which pairs `evaluate` and `score` work on: the run's test set, or what the user names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -57,3 +57,26 @@ def _column(text: str | None) -> Any:
     if text is None:
         return None
     return int(text) if text.removeprefix("-").isdecimal() else text
+
+
+def ungrouped(rows: Iterable["Row"]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Sources, the one target of each as a list, and places."""
+    sources, references, places = [], [], []
+    for row in rows:
+        sources.append(row.values[0])
+        references.append([row.values[1]])
+        places.append(row.where)
+    return sources, references, places
+
+
+def grouped(rows: Iterable["Row"]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Each distinct source once, where it stood first, with all its targets."""
+    targets: dict[str, list[str]] = {}
+    places = []
+    for row in rows:
+        source, target = row.values
+        if source not in targets:
+            targets[source] = []
+            places.append(row.where)
+        targets[source].append(target)
+    return list(targets), list(targets.values()), places

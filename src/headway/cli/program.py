@@ -14,8 +14,21 @@ from typing import Annotated
 import typer
 
 from ..errors import HeadwayError
-from . import average, config, demo, evaluate, info, resume, score, train, translate
+from . import (
+    average,
+    config,
+    demo,
+    evaluate,
+    export,
+    info,
+    resume,
+    score,
+    search_report,
+    train,
+    translate,
+)
 from .allocator import keep_freed_memory
+from .options import Grouped
 from .threads import wait_asleep
 
 INTERRUPTED = 130
@@ -27,9 +40,11 @@ VERBS: dict[str, Callable[..., None]] = {
     "translate": translate.translate,
     "evaluate": evaluate.evaluate,
     "score": score.score,
+    "search-report": search_report.search_report,
     "info": info.info,
     "config": config.config,
     "average": average.average,
+    "export": export.export,
 }
 # The class of all complaints about the command line, under a name that every typer has.
 UsageError = typer.BadParameter.__mro__[1]
@@ -91,7 +106,7 @@ def _app() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_start)
     for name, verb in VERBS.items():
-        app.command(name)(verb)
+        app.command(name, cls=Grouped)(verb)
     return app
 
 

@@ -23,7 +23,7 @@ DataRoot = Annotated[
 def resume(
     run: Run, inexact: Inexact = False, data_root: DataRoot = None, as_json: Json = False
 ) -> None:
-    """Goes on with a run that was stopped, exactly where it stood.
+    """Goes on with a stopped run, exactly where it stood.
 
     Without --inexact the result is, bit for bit, that of a run which was never stopped.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from .options import Data, Format, Json, Run, Source, Target, Threads, set_threads
+from .options import Data, Format, Json, Run, Source, Target, Threads, With, set_threads
 from .pairs import read_pairs
 from .translate import CHUNK_LINES
 
@@ -20,6 +20,7 @@ def score(
     target: Target = None,
     data: Data = None,
     form: Format = None,
+    more: With = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -33,7 +34,7 @@ def score(
     from ..api import load
 
     set_threads(threads)
-    translator = load(run)
+    translator = load(run, *(more or []))
     for rows in _chunks(read_pairs(translator, source, target, data, form)):
         sources = [row.values[0] for row in rows]
         targets = [row.values[1] for row in rows]

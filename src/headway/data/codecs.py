@@ -15,6 +15,7 @@ import numpy as np
 
 from headway.data.store import Column, integers
 from headway.text import BOS, EOS, Tokenizer, TokenizerConfig, train_tokenizer
+from headway.text.specials import UNKNOWN
 
 
 class Codec(Protocol):
@@ -26,6 +27,9 @@ class Codec(Protocol):
 
     def column(self, name: str) -> Column:
         """How the store keeps what this codec encodes."""
+
+    def clean(self, text: str) -> str:
+        """What of a text reaches the encoding, as text: normalised, in lower case, ..."""
 
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
         """One array per text."""
@@ -58,15 +62,22 @@ class TextCodec:
     def column(self, name: str) -> Column:
         return integers(name, self.tokenizer.size)
 
+    def clean(self, text: str) -> str:
+        return self.tokenizer.clean(text)
+
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
         ends = [EOS] if self.ends else []
         dtype = self.column("").dtype
         return [np.array(ids + ends, dtype) for ids in self.tokenizer.encode_batch(list(texts))]
 
-    def decode(self, values: Sequence[int]) -> str:
-        """The text of the ids, up to the end mark if there is one."""
+    def decode(self, values: Sequence[int], unknown: str = UNKNOWN) -> str:
+        """The text of the ids, up to the end mark if there is one.
+
+        Args:
+            unknown: stands for each unknown.
+        """
         ids = [int(value) for value in values]
-        return self.tokenizer.decode(ids[: ids.index(EOS)] if EOS in ids else ids)
+        return self.tokenizer.decode(ids[: ids.index(EOS)] if EOS in ids else ids, unknown)
 
     @property
     def is_random(self) -> bool:

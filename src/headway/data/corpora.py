@@ -85,6 +85,16 @@ class DataConfig:
     """Training examples with more tokens than this in any column, the end mark counted, are dropped
     with a count in the log."""
 
+    def __post_init__(self) -> None:
+        for name in ("valid", "test"):
+            given = getattr(self, name)
+            for corpus in given if isinstance(given, list) else [given]:
+                if isinstance(corpus, Corpus) and corpus.weight != 1.0:
+                    raise ValueError(
+                        f"{name}.weight = {corpus.weight:g} has no meaning: a weight says how "
+                        "often a corpus is trained on; leave it out"
+                    )
+
 
 def as_corpora(data: str | Corpus | Sequence[str | Corpus] | None, key: str) -> tuple[Corpus, ...]:
     """The corpora behind one entry of `[data]`, in order; none for None.

@@ -1,7 +1,8 @@
 """The leak check: training examples that also stand in the validation or test data.
 
 Only the held-out data are kept in memory; the training data pass by, row by row, as `prepare` reads
-them. Values count as the same when they are equal without white space around them.
+them. Values count as the same when a model sees the same: after what the codec does to the text
+(lower case, Unicode normalisation), without white space around it.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.data.codecs import Codec
 from headway.data.corpora import Corpus
 from headway.data.read import Row, read
 
@@ -42,19 +44,21 @@ class LeakCheck:
     Args:
         held_out: the corpora of each held-out set, by the name messages give it; sets without
             corpora are left out.
+        codecs: of each column, in the order of the columns.
     """
 
     def __init__(
-        self, held_out: Mapping[str, Sequence[Corpus]], columns: Sequence[str], root: Path
+        self, held_out: Mapping[str, Sequence[Corpus]], codecs: Mapping[str, Codec], root: Path
     ) -> None:
+        self._codecs = tuple(codecs.values())
         # For each source the sets it stands in, and in each the rests of the rows it begins.
         self._known: dict[str, dict[str, set[tuple[str, ...]]]] = {}
         names = [name for name, corpora in held_out.items() if corpora]
         digest = hashlib.blake2b(digest_size=16)
         for name in names:
             for corpus in held_out[name]:
-                for row in read(corpus, columns, root):
-                    source, *rest = (value.strip() for value in row.values)
+                for row in read(corpus, tuple(codecs), root):
+                    source, *rest = map(_seen, self._codecs, row.values)
                     self._known.setdefault(source, {}).setdefault(name, set()).add(tuple(rest))
                     digest.update(repr((name, source, rest)).encode())
         self.fingerprint = digest.hexdigest()
@@ -66,9 +70,9 @@ class LeakCheck:
     def see(self, rows: Iterable[Row]) -> None:
         for values, where in rows:
             self._rows += 1
-            sets = self._known.get(values[0].strip())
+            sets = self._known.get(_seen(self._codecs[0], values[0]))
             if sets and any(map(str.strip, values)):
-                self._count(sets, tuple(value.strip() for value in values[1:]), where)
+                self._count(sets, tuple(map(_seen, self._codecs[1:], values[1:])), where)
 
     def _count(
         self, sets: dict[str, set[tuple[str, ...]]], rest: tuple[str, ...], where: str
@@ -83,14 +87,5 @@ class LeakCheck:
         return Leaks(self._rows, dict(self._pairs), dict(self._sources), self._first)
 
 
-def leaks(
-    train: Sequence[Corpus],
-    held_out: Mapping[str, Sequence[Corpus]],
-    columns: Sequence[str],
-    root: Path,
-) -> Leaks:
-    """Counts what of `train` also stands in the held-out sets, in one pass over each."""
-    check = LeakCheck(held_out, columns, root)
-    for corpus in train:
-        check.see(read(corpus, columns, root))
-    return check.result()
+def _seen(codec: Codec, value: str) -> str:
+    return codec.clean(value).strip()

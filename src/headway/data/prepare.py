@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -102,7 +102,6 @@ def prepare(
     root: Path,
     max_length: int | None = None,
     leak_check: LeakCheck | None = None,
-    progress: Callable[[int], None] | None = None,
 ) -> Prepared:
     """The store of these corpora, built if it is not there yet.
 
@@ -112,7 +111,6 @@ def prepare(
         root: the folder that relative file names start from.
         max_length: examples longer than this in any column are dropped; marks count.
         leak_check: a fresh one; it rides on the pass that prepares.
-        progress: told after each chunk how many rows have been read.
 
     Raises:
         DataError: a file is missing or malformed, changed meanwhile, or holds nothing to use.
@@ -125,7 +123,7 @@ def prepare(
         store = _open_whole(path)
         reused = store is not None
         if store is None:
-            _write(job, path, before, leak_check, progress)
+            _write(job, path, before, leak_check)
             store = Store(path)
             found = _save_leaks(path, leak_check)
         else:
@@ -163,11 +161,7 @@ def _check_unchanged(files: Sequence[Path], before: list[tuple[int, int, int]]) 
 
 
 def _write(
-    job: _Job,
-    path: Path,
-    before: list[tuple[int, int, int]],
-    leak_check: LeakCheck | None,
-    progress: Callable[[int], None] | None,
+    job: _Job, path: Path, before: list[tuple[int, int, int]], leak_check: LeakCheck | None
 ) -> None:
     tally = _Tally(job)
     sizes = []
@@ -181,8 +175,6 @@ def _write(
                 kept = tally.sift(rows, _encode(rows, job.codecs))
                 writer.append(kept)
                 size += len(kept[job.columns[0]])
-                if progress:
-                    progress(tally.rows)
             sizes.append(size)
         dropped = tally.dropped()
         if not sum(sizes):
@@ -219,7 +211,6 @@ class _Tally:
     """Sorts out what cannot be used and keeps count, by reason."""
 
     def __init__(self, job: _Job) -> None:
-        self.rows = 0
         self._max_length = job.max_length
         self._marks = [codec.marks for codec in job.codecs.values()]
         self._names = job.columns
@@ -236,7 +227,6 @@ class _Tally:
                 kept.append(i)
             else:
                 self._note(reason, row.where)
-        self.rows += len(rows)
         return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
 
     def _reason(self, row: Row, arrays: Sequence[np.ndarray]) -> str | None:

@@ -5,11 +5,12 @@ other) and `NAME.offsets` (where each example starts, one more than there are ex
 endian. It appears whole or not at all. What the numbers mean is left to the codecs.
 """
 
-import fcntl
 import json
 import mmap
 import os
 import shutil
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -21,6 +22,18 @@ import numpy as np
 
 from headway.errors import DataError
 
+if sys.platform == "win32":
+    import msvcrt
+
+    def _acquire(file: BinaryIO) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _acquire(file: BinaryIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 FORMAT = 1
 OFFSETS = np.dtype("<u8")
 
@@ -28,6 +41,9 @@ OFFSETS = np.dtype("<u8")
 # after about this much. Linux maps up to 64 KiB around every page that is asked for.
 RELEASE_BYTES = 32 << 20
 FAULT_BYTES = 64 << 10
+DONT_NEED: int | None = getattr(mmap, "MADV_DONTNEED", None)  # Windows takes pages back by itself
+
+LOCK_SECONDS = 0.05  # between two looks at a lock that another process holds
 
 
 @dataclass(frozen=True)
@@ -74,9 +90,9 @@ class _Mapped:
 
     def _touch(self, size: int) -> None:
         self._touched += size
-        if self._touched > RELEASE_BYTES and self._map is not None:
+        if self._touched > RELEASE_BYTES and self._map is not None and DONT_NEED is not None:
             # The pages stay in the file cache of the system: touching them again is cheap.
-            self._map.madvise(mmap.MADV_DONTNEED)
+            self._map.madvise(DONT_NEED)
             self._touched = 0
 
 
@@ -245,6 +261,7 @@ class StoreWriter:
     def _commit(self) -> None:
         for file in (file for pair in self._open.values() for file in pair):
             _sync(file)
+            file.close()  # Windows moves no folder with an open file in it
         entries = [asdict(c) | {"steps": self._steps[c.name]} for c in self._columns.values()]
         meta = {
             "format": FORMAT,
@@ -281,6 +298,8 @@ def _sync(file: BinaryIO) -> None:
 
 
 def _sync_folder(path: Path) -> None:
+    if os.name == "nt":
+        return  # Windows cannot open folders, and orders renames by itself
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -330,9 +349,16 @@ def _locked(path: Path, wait: bool) -> Iterator[bool]:
     with writing_to(path):
         file = open(path.with_name(path.name + ".lock"), "wb")  # noqa: SIM115 closed below
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+        held = _try_lock(file)
+        while wait and not held:
+            time.sleep(LOCK_SECONDS)
+            held = _try_lock(file)
+        yield held
+
+
+def _try_lock(file: BinaryIO) -> bool:
+    try:
+        _acquire(file)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True

@@ -17,7 +17,7 @@ from ..nn.attention import CrossAttention, SelfAttention
 from ..nn.dropout import Dropout
 from ..nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
 from ..nn.positions import Learned, NoPositions, Rotary, Sinusoidal
-from ..nn.step import Cache, Growing, State
+from ..nn.step import Past, State
 from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -166,26 +166,24 @@ class Transformer(SequenceModel):
         """Encodes, and projects keys and values of every decoder layer once per sentence."""
         encoded = self.encode(batch["src"], batch["src_valid"])
         memory = {"valid": batch["src_valid"]}
-        cache: dict[str, Growing] = {}
         for i, layer in enumerate(self._decoder_layers()):
             memory[f"{i}.key"], memory[f"{i}.value"] = layer.cross.project(encoded)
-            cache[f"{i}.key"], cache[f"{i}.value"] = layer.attention.caches(encoded.size(0))
-        state = State(memory, cache)
+        widths = [layer.attention.widths for layer in self._decoder_layers()]
+        state = State(memory, {"past": Past(widths, encoded.size(0), encoded)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
-        memory, cache = state.memory, state.cache
-        past, t = self._growing(cache["0.key"]).length, tokens.size(2)
-        mask = masks.causal(t, past + t, tokens.device) if t > 1 else None
+        memory, past = state.memory, state.cache["past"]
+        assert isinstance(past, Past)
+        x = self._embed(tokens, self.target_embedding, self.target_positions, past.length)
+        mask = past.open(tokens.size(1), tokens.size(2))
         memory_mask = masks.padding(memory["valid"])
-        x = self._embed(tokens, self.target_embedding, self.target_positions, past)
         for i, layer in enumerate(self._decoder_layers()):
-            key, value = f"{i}.key", f"{i}.value"
-            past_kv = self._growing(cache[key]), self._growing(cache[value])
-            x = layer.step(x, past_kv, (memory[key], memory[value]), mask, memory_mask)
+            cross = memory[f"{i}.key"], memory[f"{i}.value"]
+            x = layer.step(x, past, i, mask, cross, memory_mask)
         hidden = self.decoder_norm(x[:, :, -1])  # (B, N, D)
-        return self.output(hidden), state.successor(cache)
+        return self.output(hidden), state.successor(state.cache)
 
     def _embed(self, tokens: Tensor, weight: Tensor, positions: nn.Module, offset: int) -> Tensor:
         x = embedding(tokens, weight) * self.embed_scale
@@ -195,11 +193,6 @@ class Transformer(SequenceModel):
         for layer in self.decoder:
             assert isinstance(layer, DecoderLayer)
             yield layer
-
-    @staticmethod
-    def _growing(entry: Cache) -> Growing:
-        assert isinstance(entry, Growing)
-        return entry
 
     def _make_positions(self) -> nn.Module:
         c: Any = self.config
@@ -234,7 +227,7 @@ class Transformer(SequenceModel):
     def _decoder_layer(self) -> DecoderLayer:
         c: Any = self.config
         cross = CrossAttention(
-            c.d_model, c.n_heads, c.d_head, c.d_value, None, c.bias, c.attention_dropout
+            c.d_model, c.n_heads, c.d_head, c.d_value, c.bias, c.attention_dropout
         )
         return DecoderLayer(self._self_attention(), cross, self._feed(), self._residual)
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from .attend import attend
 from .positions import Rotary
-from .step import Growing
+from .step import Past
 
 
 class SelfAttention(nn.Module):
@@ -45,38 +45,37 @@ class SelfAttention(nn.Module):
         heads = attend(query, key, value, mask, bias, dropout, owner=self)  # (B, H, T, E')
         return self.out(heads.transpose(1, 2).flatten(2))
 
-    def step(self, x: Tensor, keys: Growing, values: Growing, mask: Tensor | None) -> Tensor:
-        """The newest positions x (B, N, t, D), which join the caches of (B, N) hypotheses."""
-        B, N, t, _ = x.shape
-        query, key, value = self._project(x.flatten(0, 1), keys.length)
-        key = keys.append(key.unflatten(0, (B, N))).flatten(0, 1)
-        value = values.append(value.unflatten(0, (B, N))).flatten(0, 1)
-        heads = attend(query, key, value, mask, owner=self)  # (B*N, H, t, E')
-        return self.out(heads.transpose(1, 2).reshape(B, N, t, -1))
+    def step(self, x: Tensor, past: Past, layer: int, mask: Tensor) -> Tensor:
+        """The newest positions x (B, N, t, D) of all hypotheses, which join the past.
 
-    def caches(self, rows: int) -> tuple[Growing, Growing]:
-        """Empty keys and values for `rows` sentences."""
-        weight = self.out.weight
-        return (
-            Growing.empty(weight, rows, self.n_heads, self.d_head),
-            Growing.empty(weight, rows, self.n_heads, self.d_value),
-        )
+        Args:
+            mask: which slots of the past each position sees (B, 1, N*t, K), its own included.
+        """
+        _, N, t, _ = x.shape
+        query, key, value = self._project(x, past.length - t)  # (B, H, N*t, E)
+        key, value = past.write(layer, key, value)
+        heads = attend(query, key, value, mask, owner=self)  # (B, H, N*t, E')
+        return self.out(heads.transpose(1, 2).flatten(2)).unflatten(1, (N, t))
+
+    @property
+    def widths(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """What a `Past` needs to know: heads and width of keys and of values."""
+        return (self.n_heads, self.d_head), (self.n_heads, self.d_value)
 
     def _project(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor, Tensor]:
+        """x (B, T, D), or several of them (B, N, T, D) that come out as one (B, H, N*T, E)."""
         H, E = self.n_heads, self.d_head
-        query, key, value = self.qkv(x).split([H * E, H * E, H * self.d_value], dim=-1)
-        query, key, value = _heads(query, H), _heads(key, H), _heads(value, H)  # (B, H, T, E)
+        parts = self.qkv(x).split([H * E, H * E, H * self.d_value], dim=-1)
+        query, key, value = (_heads(part, H) for part in parts)  # (B, H, T, E) or (B, H, N, T, E)
         if self.rotary is not None:
             query, key = self.rotary(query, offset), self.rotary(key, offset)
+        if x.dim() == 4:
+            return query.flatten(2, 3), key.flatten(2, 3), value.flatten(2, 3)
         return query, key, value
 
 
 class CrossAttention(nn.Module):
-    """Queries from one sequence, keys and values from another (the memory).
-
-    Args:
-        d_memory: width of the memory; `d_model` by default.
-    """
+    """Queries from one sequence, keys and values from another (the memory)."""
 
     def __init__(
         self,
@@ -84,7 +83,6 @@ class CrossAttention(nn.Module):
         n_heads: int,
         d_head: int,
         d_value: int | None = None,
-        d_memory: int | None = None,
         bias: bool = True,
         dropout: float = 0.0,
     ) -> None:
@@ -92,7 +90,7 @@ class CrossAttention(nn.Module):
         self.n_heads, self.d_head, self.d_value = n_heads, d_head, d_value or d_head
         self.dropout = dropout
         self.query = nn.Linear(d_model, n_heads * d_head, bias)
-        self.kv = nn.Linear(d_memory or d_model, n_heads * (d_head + self.d_value), bias)
+        self.kv = nn.Linear(d_model, n_heads * (d_head + self.d_value), bias)
         self.out = nn.Linear(n_heads * self.d_value, d_model, bias)
         _initialise(self.query, [n_heads * d_head])
         _initialise(self.kv, [n_heads * d_head, n_heads * self.d_value])
@@ -118,8 +116,8 @@ class CrossAttention(nn.Module):
 
 
 def _heads(x: Tensor, n_heads: int) -> Tensor:
-    """(B, T, H*E) -> (B, H, T, E)."""
-    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+    """(B, ..., H*E) -> (B, H, ..., E)."""
+    return x.unflatten(-1, (n_heads, -1)).movedim(-2, 1)
 
 
 def _initialise(linear: nn.Linear, parts: list[int]) -> None:

@@ -11,7 +11,7 @@ from torch.nn.functional import gelu, relu, silu
 
 from .attention import CrossAttention, SelfAttention
 from .dropout import Dropout
-from .step import Growing
+from .step import Past
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "relu": relu,
@@ -135,12 +135,13 @@ class DecoderLayer(nn.Module):
     def step(
         self,
         x: Tensor,
-        cache: tuple[Growing, Growing],
+        past: Past,
+        layer: int,
+        mask: Tensor,
         memory: tuple[Tensor, Tensor],
-        causal: Tensor | None,
         memory_mask: Tensor | None,
     ) -> Tensor:
-        """The newest positions x (B, N, t, D) with cached past and projected memory."""
-        x = self.attention_residual(x, lambda y: self.attention.step(y, *cache, causal))
+        """The newest positions x (B, N, t, D) with their past and the projected memory."""
+        x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask))
         x = self.cross_residual(x, lambda y: self.cross.step(y, *memory, memory_mask))
         return self.feed_residual(x, self.feed)

@@ -17,10 +17,3 @@ def causal(queries: int, keys: int, device: torch.device | None = None) -> Tenso
     """Position i sees j <= i; the queries are the last of the keys. Shape: (1, 1, Q, K)."""
     ones = torch.ones(queries, keys, dtype=torch.bool, device=device)
     return ones.tril(diagonal=keys - queries)[None, None]
-
-
-def both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """What both masks allow; None allows everything."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first & second

@@ -21,26 +21,38 @@ def sinusoidal(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor
     return codes[:, :d_model].float().to(device)
 
 
-class Sinusoidal(nn.Module):
-    """Adds the fixed codes, from a table that is remade longer when a longer input comes.
+class Sines:
+    """The fixed codes of positions, in a table that is remade longer when a longer input comes.
 
     The table is no buffer: processes that have seen different lengths hold different ones.
     """
 
-    def __init__(self, d_model: int, base: float = 10000.0) -> None:
-        super().__init__()
-        self.d_model = d_model
+    def __init__(self, width: int, base: float) -> None:
+        self.width = width
         self.base = base
-        self.table = sinusoidal(torch.arange(512), d_model, base)
+        self.table = sinusoidal(torch.arange(512), width, base)
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """x (..., T, D) at positions offset .. offset + T - 1."""
+    def of(self, x: Tensor, offset: int) -> Tensor:
+        """For x (..., T, E) at positions offset .. offset + T - 1, in its type: (T, width)."""
         end = offset + x.size(-2)
         table = self.table  # threads may remake it meanwhile
         if end > table.size(0) or table.device != x.device:
-            positions = torch.arange(max(2 * end, table.size(0)), device=x.device)
-            self.table = table = sinusoidal(positions, self.d_model, self.base)
-        return x + table[offset:end].to(x.dtype)
+            with torch.inference_mode(False):  # training goes on with what a search has remade
+                positions = torch.arange(max(2 * end, table.size(0)), device=x.device)
+                self.table = table = sinusoidal(positions, self.width, self.base)
+        return table[offset:end].to(x.dtype)
+
+
+class Sinusoidal(nn.Module):
+    """Adds the fixed codes."""
+
+    def __init__(self, d_model: int, base: float = 10000.0) -> None:
+        super().__init__()
+        self.sines = Sines(d_model, base)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """x (..., T, D) at positions offset .. offset + T - 1."""
+        return x + self.sines.of(x, offset)
 
 
 class Learned(nn.Module):
@@ -78,13 +90,11 @@ class Rotary(nn.Module):
         super().__init__()
         if d_head % 2:
             raise ValueError(f"rotary positions turn pairs; d_head={d_head} is odd; make it even")
-        self.d_head = d_head
-        self.base = base
+        self.sines = Sines(d_head, base)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """x (..., T, E) at positions offset .. offset + T - 1."""
-        positions = torch.arange(offset, offset + x.size(-2), device=x.device)
-        codes = sinusoidal(positions, self.d_head, self.base).to(x.dtype)
+        codes = self.sines.of(x, offset)
         sin, cos = codes[:, 0::2], codes[:, 1::2]  # (T, E/2)
         even, odd = x[..., 0::2], x[..., 1::2]
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)

@@ -5,7 +5,8 @@ search may reorder, thin out and fork. Modules hold weights only. Search imports
 family; families import this file and no search.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Protocol, Self
 
 import torch
@@ -44,46 +45,102 @@ class Fixed:
         return Fixed(self.value.clone())
 
 
-class Growing:
-    """A cache that gains entries each step: keys and values of the past. Shape: (B, N, H, K, E).
+class Past:
+    """Keys and values of past tokens, layer by layer, in slots that are written once and stay.
 
-    The buffer doubles when it is full, so that a step does not copy the past.
+    A step writes one slot for each hypothesis (and token). Reordering a beam moves no slot: it
+    changes only which slots each hypothesis descends from. Slots that nobody descends from are
+    dropped when the buffers are full; otherwise the buffers double.
+
+    Args:
+        widths: of keys and values of each layer, (heads, width) each.
+        like: a tensor of the device and type to use.
     """
 
-    def __init__(self, buffer: Tensor, length: int = 0) -> None:
-        self.buffer = buffer
-        self.length = length
+    def __init__(
+        self,
+        widths: Sequence[tuple[tuple[int, int], tuple[int, int]]],
+        rows: int,
+        like: Tensor,
+        capacity: int = 32,
+    ) -> None:
+        self.buffers = [
+            [like.new_empty(rows, heads, capacity, width) for heads, width in layer]
+            for layer in widths
+        ]
+        self.visible = torch.zeros(rows, 1, 0, dtype=torch.bool, device=like.device)
+        self.length = 0
 
-    @classmethod
-    def empty(cls, like: Tensor, rows: int, n_heads: int, d_head: int, capacity: int = 16) -> Self:
-        return cls(like.new_empty(rows, 1, n_heads, capacity, d_head))
+    def open(self, n: int, t: int) -> Tensor:
+        """Makes slots for `t` tokens of each of `n` hypotheses and says who sees which slot.
 
-    def append(self, entries: Tensor) -> Tensor:
-        """Adds entries (B, N, H, t, E) at the end and returns all of them (B, N, H, K, E)."""
-        end = self.length + entries.size(3)
-        if end > self.buffer.size(3):
-            grown = list(self.buffer.shape)
-            grown[3] = max(end, 2 * grown[3])
-            buffer = self.buffer.new_empty(grown)
-            buffer[:, :, :, : self.length] = self.buffer[:, :, :, : self.length]
-            self.buffer = buffer
-        self.buffer[:, :, :, self.length : end] = entries
-        self.length = end
-        return self.buffer[:, :, :, :end]
+        Returns:
+            The mask of the new queries, hypothesis by hypothesis (B, 1, N*t, K).
+        """
+        self._make_room(n * t)
+        device = self.visible.device
+        own = torch.eye(n, dtype=torch.bool, device=device)[:, None, :, None]  # (N, 1, N, 1)
+        causal = torch.ones(t, t, dtype=torch.bool, device=device).tril()[:, None]  # (t, 1, t)
+        new = (own & causal).flatten(2).expand(self.visible.size(0), n, t, n * t)
+        past = self.visible[:, :, None].expand(-1, -1, t, -1)
+        mask = torch.cat([past, new], dim=-1)  # (B, N, t, K)
+        self.visible = mask[:, :, -1]
+        self.length += t
+        return mask.flatten(1, 2)[:, None]
 
-    def reorder(self, parents: Tensor) -> "Growing":
-        past = select(self.buffer[:, :, :, : self.length], parents)
-        shape = list(past.shape)
-        shape[3] = self.buffer.size(3)
-        buffer = past.new_empty(shape)
-        buffer[:, :, :, : self.length] = past
-        return Growing(buffer, self.length)
+    def write(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Fills the newest slots of a layer and gives all of it.
 
-    def keep(self, rows: Tensor) -> "Growing":
-        return Growing(self.buffer[rows], self.length)
+        Shape: (B, H, N*t, E) each -> (B, H, K, E) each.
+        """
+        end = self.visible.size(2)
+        keys, values = self.buffers[layer]
+        keys[:, :, end - key.size(2) : end] = key
+        values[:, :, end - key.size(2) : end] = value
+        return keys[:, :, :end], values[:, :, :end]
 
-    def fork(self) -> "Growing":
-        return Growing(self.buffer.clone(), self.length)
+    def reorder(self, parents: Tensor) -> "Past":
+        return self._with(self.buffers, select(self.visible, parents))
+
+    def keep(self, rows: Tensor) -> "Past":
+        return self._with(self._each(lambda buffer: buffer[rows]), self.visible[rows])
+
+    def fork(self) -> "Past":
+        return self._with(self._each(torch.clone), self.visible)
+
+    def _make_room(self, more: int) -> None:
+        used, capacity = self.visible.size(2), self.buffers[0][0].size(2)
+        if used + more <= capacity:
+            return
+        ancestors = self.visible.any(dim=1)  # (B, K)
+        kept = int(ancestors.sum(dim=1).max()) if ancestors.numel() else 0
+        if 2 * (kept + more) <= capacity:
+            slots = ancestors.byte().argsort(dim=1, descending=True, stable=True)[:, :kept]
+            self.visible = self.visible.gather(
+                2, slots[:, None].expand(-1, self.visible.size(1), -1)
+            )
+            rows = torch.arange(slots.size(0), device=slots.device)[:, None]
+            for layer in self.buffers:
+                for buffer in layer:
+                    buffer[:, :, :kept] = buffer.transpose(1, 2)[rows, slots].transpose(1, 2)
+            return
+        grown = max(used + more, 2 * capacity)
+
+        def enlarge(buffer: Tensor) -> Tensor:
+            B, H, _, E = buffer.shape
+            larger = buffer.new_empty(B, H, grown, E)
+            larger[:, :, :used] = buffer[:, :, :used]
+            return larger
+
+        self.buffers = self._each(enlarge)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> list[list[Tensor]]:
+        return [[change(buffer) for buffer in layer] for layer in self.buffers]
+
+    def _with(self, buffers: list[list[Tensor]], visible: Tensor) -> "Past":
+        past = copy(self)
+        past.buffers, past.visible = buffers, visible
+        return past
 
 
 class State:

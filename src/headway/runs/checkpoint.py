@@ -101,11 +101,15 @@ def load_step(folder: Path, step: int) -> Checkpoint:
         RunError: it is absent or damaged.
     """
     if step not in steps_in(folder):
-        raise RunError(f"{folder} has no step-{step}; it has {steps_in(folder) or 'none'}")
+        there = ", ".join(map(str, steps_in(folder))) or "none"
+        raise RunError(f"{folder} has no step-{step}; choose one of those it has: {there}")
     try:
         return _load(folder / f"step-{step}", step)
     except Damaged as damage:
-        raise RunError(f"damaged checkpoint in {folder} (step-{step}: {damage})") from None
+        raise RunError(
+            f"damaged checkpoint in {folder} (step-{step}: {damage}); "
+            "restore it from a copy or do without it"
+        ) from None
 
 
 def newest_good(folder: Path) -> int | None:

@@ -192,19 +192,13 @@ class RunDir:
         """
         return checkpoint.load_step(self.checkpoint_folder, step)
 
-    def save_weights(
-        self, tensors: Mapping[str, torch.Tensor], rule: str, step: int, extra: Mapping[str, str]
-    ) -> None:
+    def save_weights(self, tensors: Mapping[str, torch.Tensor], rule: str, step: int) -> None:
         """Replace the weights to use.
 
         Args:
             rule: how they were chosen (best, averaged, moving average).
-            extra: more metadata.
         """
-        taken = {"rule", "step", weights.CHECKSUM} & extra.keys()
-        if taken:
-            raise ValueError(f"extra may not define {sorted(taken)}; these keys are headway's own")
-        metadata = {**extra, "rule": rule, "step": str(step)}
+        metadata = {"rule": rule, "step": str(step)}
         with explained(self.path, WEIGHTS, n_bytes(tensors)):
             weights.save_weights(self.path / WEIGHTS, tensors, metadata)
 
@@ -228,7 +222,7 @@ class RunDir:
         return True
 
     def load_weights(self) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-        """The weights to use and their metadata: "rule", "step" and what was given as extra.
+        """The weights to use and their metadata: "rule" and "step".
 
         Raises:
             RunError: there are none, or they are damaged.

@@ -1,15 +1,45 @@
 """Search: functions over a `StepModel`, the same for every family.
 
-`greedy` and `beam` look for good outputs, `forced` scores given ones. They are put together from
-small parts, one per file: `candidates` (what may come next), `length` (limits and normalisation),
-`shelf` (hypotheses put aside), `history` (back-tracking). No file here knows a model family.
+`greedy` and `beam` look for good outputs, `constrained` for those with given terms, `exhaustive`
+for the best there is; `sample` draws some, `forced` scores given ones. They are put together from
+parts, one per file: `candidates` (what may come next), `rules` (what may not), `length` (limits and
+normalisation), `shelf` (hypotheses put aside), `history` (back-tracking). No file here knows a
+model family.
 """
 
+from ..nn.step import StepModel
 from .beam_search import beam
 from .config import SearchConfig
+from .constrained_search import constrained
+from .constraints import Constraints, Term
+from .exhaustive_search import Exhausted, exhaustive
 from .forced_score import forced
-from .greedy_search import greedy
-from .length import length_limits
+from .length import length_limits, length_minimums
 from .result import Hypothesis
+from .rules import Prefix, Rules, Spellings, make_rules
+from .trace import SearchTrace, TracedCandidate, Tracer
+from .walk import greedy, sample
 
-__all__ = ["Hypothesis", "SearchConfig", "beam", "forced", "greedy", "length_limits"]
+__all__ = [
+    "Constraints",
+    "Exhausted",
+    "Hypothesis",
+    "Prefix",
+    "Rules",
+    "SearchConfig",
+    "SearchTrace",
+    "Spellings",
+    "StepModel",
+    "Term",
+    "TracedCandidate",
+    "Tracer",
+    "beam",
+    "constrained",
+    "exhaustive",
+    "forced",
+    "greedy",
+    "length_limits",
+    "length_minimums",
+    "make_rules",
+    "sample",
+]

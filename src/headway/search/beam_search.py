@@ -1,24 +1,29 @@
 """Beam search (k hypotheses per sentence, finished ones put aside, the beam refilled).
 
-A sentence is done when its stop rule says so, at its length limit, or when nothing can follow; done
-sentences leave the batch. What is alive is indexed by row of the present batch, what is remembered
-by sentence of the original one; `rows` leads from one to the other.
+A sentence is done when its stop rule says so, at its length limit, or when nothing can follow. What
+is alive is indexed by row of the present batch, what is remembered by sentence of the original one;
+`rows` leads from one to the other. Done sentences go on as empty rows until enough of them leave
+together, because a batch that shrinks is copied.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from ..nn.step import StepModel
+from ..nn.step import StepModel, select
 from .candidates import Candidates, best_candidates, split_ended
 from .config import SearchConfig
 from .history import History, read_hypotheses
 from .length import best_attainable, length_limits
 from .result import Hypothesis
+from .rules import Rules, make_rules
 from .shelf import Shelf, finished_ends, unfinished_ends
+from .trace import Tracer
 
 DEFAULT = SearchConfig()
+LEAVE = 0.125  # the share of done sentences from which on they leave the batch
 
 
 @torch.inference_mode()
@@ -31,6 +36,8 @@ def beam(
     config: SearchConfig = DEFAULT,
     limits: Tensor | None = None,
     normalise: bool = True,
+    rules: Rules | None = None,
+    tracer: Tracer | None = None,
 ) -> list[list[Hypothesis]]:
     """The n best hypotheses of each sentence, best first.
 
@@ -43,57 +50,90 @@ def beam(
         limits: largest `|y|` per sentence (B,), END counted; from the source when not given.
         normalise: False takes the logits as log probabilities, for tables whose rows do not sum
             to one.
+        rules: what may not come next; by the settings when not given.
+        tracer: told of every step.
     """
     limits = length_limits(batch, config) if limits is None else limits
     if not len(limits):
         return []
-    k, alpha = config.beam, config.alpha
-    rows = torch.arange(len(limits), device=limits.device)
-    live = torch.zeros(len(limits), 1, device=limits.device)  # (B, N): one until the first step
+    rules = make_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
+    search = _Beam(limits, eos, config, tracer)
     tokens = torch.full((len(limits), 1, 1), bos, device=limits.device)
-    finished = Shelf(len(limits), config.n_best, limits.device)
-    unfinished = Shelf(len(limits), config.n_best, limits.device)
-    history = History()
+    past = tokens[..., :0]  # (B, N, n): only rules look at it
     state = model.start(batch)
-
-    n_tokens = 0  # of every live hypothesis
     while True:
         logits, state = model.step(tokens, state)
-        best = best_candidates(logits, live, k, normalise)
-        ended, going = split_ended(best, eos, k)
-        history.append(rows, going.parent, going.token, going.token_log_prob)
-        ends = finished_ends(ended.log_prob, ended.token_log_prob, ended.parent, n_tokens, alpha)
-        finished.add(rows, ends)
-
-        is_stuck = (going.log_prob == -torch.inf).all(dim=1)
-        is_lost = is_stuck & (finished.count[rows] == 0)
-        unfinished.add(rows[is_lost], unfinished_ends(live[is_lost], n_tokens, alpha))
-        n_tokens += 1
-        is_long = limits <= n_tokens
-        unfinished.add(rows[is_long], unfinished_ends(going.log_prob[is_long], n_tokens, alpha))
-
-        is_done = is_stuck | is_long | _can_stop(rows, going, finished, n_tokens, limits, config)
-        if is_done.all():
-            break
-        live, parent, tokens = going.log_prob, going.parent, going.token[..., None]
-        if is_done.any():
-            stay = (~is_done).nonzero().squeeze(1)
-            rows, limits, state = rows[stay], limits[stay], state.keep(stay)
-            live, parent, tokens = live[stay], parent[stay], tokens[stay]
+        ban = None if rules is None else partial(rules.ban, past=past, rows=search.rows)
+        going = search.advance(best_candidates(logits, search.live, config.beam, normalise, ban))
+        parent, tokens = going.parent, going.token[..., None]
+        if search.is_done.all():
+            return read_hypotheses(
+                search.history, search.finished, search.unfinished, config.n_best
+            )
+        if search.is_done.float().mean() >= LEAVE:
+            stay = search.leave()
+            state, past = state.keep(stay), past[stay]
+            parent, tokens = parent[stay], tokens[stay]
         state = state.reorder(parent)
-    return read_hypotheses(history, finished, unfinished, config.n_best)
+        if rules is not None:
+            past = torch.cat([select(past, parent), tokens], dim=2)
 
 
-def _can_stop(
-    rows: Tensor,
-    going: Candidates,
-    finished: Shelf,
-    n_tokens: int,
-    limits: Tensor,
-    config: SearchConfig,
-) -> Tensor:
-    """Which sentences the stop rule ends (B,)."""
-    if config.stop == "finished":
-        return finished.count[rows] >= config.beam
-    bound = best_attainable(going.log_prob, n_tokens, limits, config.alpha).amax(dim=1)
-    return finished.worst(rows) >= bound
+class _Beam:
+    """What a beam search knows between two steps of the model.
+
+    Attributes:
+        rows: which sentence each row of the batch is (B,).
+        live: log probabilities of the live hypotheses (B, N), -inf for an empty place.
+        is_done: rows that only wait to leave (B,).
+    """
+
+    def __init__(
+        self, limits: Tensor, eos: int, config: SearchConfig, tracer: Tracer | None
+    ) -> None:
+        n_sentences, device = len(limits), limits.device
+        self.limits, self.eos, self.config, self.tracer = limits, eos, config, tracer
+        self.rows = torch.arange(n_sentences, device=device)
+        self.live = torch.zeros(n_sentences, 1, device=device)  # one until the first step
+        self.is_done = torch.zeros(n_sentences, dtype=torch.bool, device=device)
+        self.finished = Shelf(n_sentences, config.n_best, device)
+        self.unfinished = Shelf(n_sentences, config.n_best, device)
+        self.history = History()
+        self.n_tokens = 0  # of every live hypothesis
+
+    def advance(self, best: Candidates) -> Candidates:
+        """Takes the candidates of one step; those that go on are returned and live."""
+        rows, alpha = self.rows, self.config.alpha
+        ended, going = split_ended(best, self.eos, self.config.beam)
+        if self.tracer is not None:
+            self.tracer.record(rows, best, self.n_tokens)
+        self.history.append(rows, going.parent, going.token, going.token_log_prob)
+        self.finished.add(
+            rows,
+            finished_ends(ended.log_prob, ended.token_log_prob, ended.parent, self.n_tokens, alpha),
+        )
+        is_stuck = (going.log_prob == -torch.inf).all(dim=1)
+        is_lost = is_stuck & (self.finished.count[rows] == 0)
+        lost = unfinished_ends(self.live[is_lost], self.n_tokens, alpha)
+        self.unfinished.add(rows[is_lost], lost)
+        self.n_tokens += 1
+        is_long = self.limits <= self.n_tokens
+        cut = unfinished_ends(going.log_prob[is_long], self.n_tokens, alpha)
+        self.unfinished.add(rows[is_long], cut)
+        self.is_done = is_stuck | is_long | self._can_stop(going)
+        self.live = going.log_prob.masked_fill(self.is_done[:, None], -torch.inf)
+        return going
+
+    def leave(self) -> Tensor:
+        """Lets the done sentences go; gives the rows that stay."""
+        stay = (~self.is_done).nonzero().squeeze(1)
+        self.rows, self.limits, self.live = self.rows[stay], self.limits[stay], self.live[stay]
+        self.is_done = self.is_done[stay]
+        return stay
+
+    def _can_stop(self, going: Candidates) -> Tensor:
+        """Which sentences the stop rule ends (B,)."""
+        if self.config.stop == "finished":
+            return self.finished.count[self.rows] >= self.config.beam
+        bound = best_attainable(going.log_prob, self.n_tokens, self.limits, self.config.alpha)
+        return self.finished.worst(self.rows) >= bound.amax(dim=1)

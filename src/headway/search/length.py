@@ -19,14 +19,41 @@ def length_limits(batch: Mapping[str, Tensor], config: SearchConfig) -> Tensor:
     Raises:
         ValueError: the batch has no source to measure.
     """
+    sources = _source_lengths(batch, "pass limits= with one length per sentence")
+    relative = sources * config.max_ratio + config.max_extra
+    return relative.clamp(min=1, max=config.max_length).long()
+
+
+def length_minimums(
+    batch: Mapping[str, Tensor], config: SearchConfig, limits: Tensor | None = None
+) -> Tensor:
+    """The shortest `|y|` allowed for each sentence, never above its limit.
+
+    Args:
+        limits: largest `|y|` per sentence (B,); from the source when not given.
+
+    Shape: `batch["src_valid"]` bool (B, S) -> int64 (B,).
+
+    Raises:
+        ValueError: the batch has no source to measure, and one is needed.
+    """
+    limits = length_limits(batch, config) if limits is None else limits
+    minimums = torch.full_like(limits, config.min_length)
+    if config.min_ratio:
+        # Rounded before it is rounded up, lest 1.1 times 10 become 12.
+        sources = _source_lengths(batch, "leave min_ratio at 0")
+        relative = (sources * config.min_ratio).round(decimals=3).ceil()
+        minimums = minimums.maximum(relative.minimum(limits).long())
+    return minimums.minimum(limits)
+
+
+def _source_lengths(batch: Mapping[str, Tensor], otherwise: str) -> Tensor:
     if "src_valid" not in batch:
         raise ValueError(
             f"no source length in the batch, which holds {sorted(batch)}; "
-            "give 'src_valid' (B, S), or pass limits= with one length per sentence"
+            f"give 'src_valid' (B, S), or {otherwise}"
         )
-    sources = batch["src_valid"].sum(dim=1)
-    relative = (sources * config.max_ratio + config.max_extra).long()
-    return relative.clamp(min=1, max=config.max_length)
+    return batch["src_valid"].sum(dim=1)
 
 
 def length_score(log_prob: Tensor, length: Tensor | int, alpha: float) -> Tensor:

@@ -17,3 +17,5 @@ class Hypothesis:
     """One per token, and one more for END when finished."""
     finished: bool
     """False when the length limit, or a point where nothing can follow, came before END."""
+    unmet: tuple[str, ...] = ()
+    """Required terms that are missing."""

@@ -5,11 +5,13 @@ translation. Anything that maps one line to another is this task: dates, spellin
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.codecs import TextCodec, TextConfig, learn_codecs
 from ..data.collate import collate, pad, pair_batch
@@ -20,11 +22,29 @@ from ..metrics.exact import exact_match
 from ..metrics.score import Score
 from ..metrics.translation import bleu, chrf, ter
 from ..models import SequenceModel, Vocabularies
-from ..search import Hypothesis, SearchConfig, beam, greedy
+from ..search import (
+    Constraints,
+    Hypothesis,
+    Prefix,
+    Rules,
+    SearchConfig,
+    SearchTrace,
+    Spellings,
+    StepModel,
+    Tracer,
+    beam,
+    constrained,
+    exhaustive,
+    greedy,
+    length_limits,
+    make_rules,
+    sample,
+)
+from .decoding import decode_batches, side_by_side
 from .loss import Batch
 from .sequence_loss import SequenceLoss
 
-DECODE_TOKENS = 4096  # source tokens times beam in one batch of a search
+MARKS: Any = {"bos": TextCodec.bos, "eos": TextCodec.eos}
 
 
 class Translate:
@@ -104,30 +124,126 @@ class Translate:
 
     def predict(
         self,
-        model: SequenceModel,
+        model: StepModel,
         sources: Sequence[np.ndarray],
         config: SearchConfig,
         limits: Sequence[int] | None = None,
+        *,
+        prefixes: Sequence[Prefix] | None = None,
+        constraints: Sequence[Constraints] | None = None,
+        ids: Sequence[int] | None = None,
     ) -> list[list[Hypothesis]]:
         """The n best outputs of each encoded source, in the order given.
 
         Args:
             limits: largest output length of each, in place of the settings' rule.
+            prefixes: how each output has to begin.
+            constraints: terms that each output must and must not hold.
+            ids: what random draws depend on; the place in `sources` when not given.
+
+        Raises:
+            ConfigError: prefixes or constraints with a method that has none.
         """
-        results: list[list[Hypothesis]] = [[] for _ in sources]
-        device = next(model.parameters()).device
-        for rows in decode_batches([len(s) for s in sources], config.beam):
-            ids, valid = pad([sources[i] for i in rows])
-            batch = {
-                "src": torch.from_numpy(ids).to(device),
-                "src_valid": torch.from_numpy(valid).to(device),
-            }
-            bounds = None
-            if limits is not None:
-                bounds = torch.tensor([limits[i] for i in rows], device=device)
-            for i, hypotheses in zip(rows, _search(model, batch, config, bounds), strict=True):
-                results[i] = hypotheses
-        return results
+        _check_method(config, prefixes, constraints)
+
+        def find(rows: list[int]) -> list[list[Hypothesis]]:
+            return self._search(
+                model,
+                self._sources([sources[i] for i in rows], device),
+                config,
+                None if limits is None else torch.tensor([limits[i] for i in rows], device=device),
+                [] if prefixes is None else [prefixes[i] for i in rows],
+                [] if constraints is None else [constraints[i] for i in rows],
+                rows if ids is None else [ids[i] for i in rows],
+            )
+
+        device = _device(model)
+        is_bound = [False] * len(sources) if constraints is None else [bool(c) for c in constraints]
+        batches = []
+        for group in (False, True):  # what is not constrained takes the fast way
+            chosen = [i for i, bound in enumerate(is_bound) if bound == group]
+            width = config.n_best if config.method == "sample" else config.beam
+            lengths = [len(sources[i]) for i in chosen]
+            for rows in decode_batches(lengths, width, torch.get_num_threads()):
+                batches.append([chosen[i] for i in rows])
+        return side_by_side(find, batches)
+
+    def trace(
+        self,
+        model: StepModel,
+        source: np.ndarray,
+        config: SearchConfig,
+        prefix: Prefix | None = None,
+        constraints: Constraints | None = None,
+    ) -> tuple[list[Hypothesis], SearchTrace]:
+        """The n best outputs of one source, and every step of the beam search that found them.
+
+        Raises:
+            ConfigError: the method is no beam search.
+        """
+        if config.method != "beam":
+            raise ConfigError(f'method = "{config.method}" has no trace; set method = "beam"')
+        batch = self._sources([source], _device(model))
+        prefixes = [] if prefix is None else [prefix]
+        tracer = Tracer(1, TextCodec.eos, config)
+        limits = _limits(batch, config, prefixes)
+        common: Any = {**MARKS, "config": config, "limits": limits, "tracer": tracer}
+        common["rules"] = self._rules(batch, config, limits, prefixes)
+        if constraints:
+            text = self.target.decode
+            [found] = constrained(model, batch, [constraints], text=text, **common)
+        else:
+            [found] = beam(model, batch, **common)
+        return found, tracer.traces()[0]
+
+    def _search(
+        self,
+        model: StepModel,
+        batch: Batch,
+        config: SearchConfig,
+        limits: Tensor | None,
+        prefixes: list[Prefix],
+        constraints: list[Constraints],
+        ids: list[int],
+    ) -> list[list[Hypothesis]]:
+        if config.method == "exhaustive":
+            found = exhaustive(model, batch, **MARKS, config=config, limits=limits)
+            return [[one.best] for one in found]
+        limits = _limits(batch, config, prefixes) if limits is None else limits
+        rules = self._rules(batch, config, limits, prefixes)
+        common: Any = {**MARKS, "config": config, "limits": limits, "rules": rules}
+        if config.method == "sample":
+            return sample(model, batch, **common, ids=ids)
+        if any(constraints):
+            return constrained(model, batch, constraints, text=self.target.decode, **common)
+        if config.beam == 1:
+            return [[best] for best in greedy(model, batch, **common)]
+        return beam(model, batch, **common)
+
+    def _rules(
+        self, batch: Batch, config: SearchConfig, limits: Tensor, prefixes: list[Prefix]
+    ) -> Rules | None:
+        is_open = any(prefix.opening for prefix in prefixes)
+        return make_rules(
+            batch,
+            config,
+            eos=TextCodec.eos,
+            limits=limits,
+            prefixes=prefixes,
+            spellings=self._spellings if is_open else None,
+        )
+
+    @cached_property
+    def _spellings(self) -> Spellings:
+        return Spellings(self.target.tokenizer.spellings())
+
+    @staticmethod
+    def _sources(sources: Sequence[np.ndarray], device: torch.device) -> dict[str, Tensor]:
+        ids, valid = pad(sources)
+        return {
+            "src": torch.from_numpy(ids).to(device),
+            "src_valid": torch.from_numpy(valid).to(device),
+        }
 
     def text(self, hypothesis: Hypothesis) -> str:
         """What a hypothesis says."""
@@ -167,25 +283,34 @@ class Translate:
         )
 
 
-def _search(
-    model: SequenceModel, batch: Batch, config: SearchConfig, limits: Tensor | None
-) -> list[list[Hypothesis]]:
-    if config.beam == 1:
-        found = greedy(
-            model, batch, bos=TextCodec.bos, eos=TextCodec.eos, config=config, limits=limits
-        )
-        return [[best] for best in found]
-    return beam(model, batch, bos=TextCodec.bos, eos=TextCodec.eos, config=config, limits=limits)
+def _check_method(
+    config: SearchConfig,
+    prefixes: Sequence[Prefix] | None,
+    constraints: Sequence[Constraints] | None,
+) -> None:
+    """Refuses what a method would have to pass over."""
+    asked = {
+        "a beginning": any(prefix.tokens or prefix.opening for prefix in prefixes or ()),
+        "required or forbidden terms": any(constraints or ()),
+    }
+    able = {"beam": asked.keys(), "sample": {"a beginning"}, "exhaustive": set()}
+    for name, is_asked in asked.items():
+        if is_asked and name not in able[config.method]:
+            raise ConfigError(
+                f'method = "{config.method}" cannot search with {name}; set method = "beam"'
+            )
 
 
-def decode_batches(lengths: Sequence[int], beam: int) -> Iterator[list[int]]:
-    """Rows of like length, as many as the token budget allows; the longest come first."""
-    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    start = 0
-    while start < len(order):
-        rows = max(1, DECODE_TOKENS // (max(lengths[order[start]], 1) * beam))
-        yield order[start : start + rows]
-        start += rows
+def _limits(batch: Batch, config: SearchConfig, prefixes: list[Prefix]) -> Tensor:
+    """The settings' limits, with room after each beginning that was given."""
+    limits = length_limits(batch, config)
+    if not prefixes:
+        return limits
+    given = torch.tensor([len(p.tokens) + len(p.opening) for p in prefixes], device=limits.device)
+    return torch.where(given > 0, limits.maximum(given + config.max_extra), limits)
 
 
-__all__ = ["TextConfig", "Translate", "decode_batches"]
+def _device(model: StepModel) -> torch.device:
+    """Where the model computes; a table of probabilities has no weights."""
+    weights = model.parameters() if isinstance(model, nn.Module) else iter(())
+    return next((weight.device for weight in weights), torch.device("cpu"))

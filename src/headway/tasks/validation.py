@@ -11,6 +11,9 @@ from .loss import Objective
 from .translate import Translate
 
 SAMPLES = 3
+# Stands in references for what the tokenizer does not know. Unicode keeps this code point from ever
+# being a character, so no output has it: an unknown counts as wrong, whatever the output says.
+NEVER_RIGHT = "\ufdd0"
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,9 @@ class Validation:
 
 class Validator:
     """Validates a task's model on a prepared set.
+
+    References are what the tokenizer makes of the text: in lower case if it lowers, and never
+    matched where it knows no token. `evaluate` compares with the text itself.
 
     Args:
         metric: what runs are judged by: `loss` or a metric of the task.
@@ -39,8 +45,10 @@ class Validator:
         # Spread over the set, whose order may mean something.
         step = max(1, len(store) // sample)
         self.chosen = list(range(0, len(store), step))[:sample]
-        self.references = [self._text("target", i) for i in self.chosen]
-        self.sources = [self._text("source", i) for i in self.chosen]
+        targets = [store["target"][i].tolist() for i in self.chosen]
+        self.references = [task.target.decode(ids) for ids in targets]
+        self._judged_by = [task.target.decode(ids, unknown=NEVER_RIGHT) for ids in targets]
+        self.sources = [task.source.decode(store["source"][i].tolist()) for i in self.chosen]
 
     @torch.inference_mode()
     def __call__(self, objective: Objective, limited: bool = False) -> Validation:
@@ -56,9 +64,9 @@ class Validator:
             figures = {"valid_loss": self._loss(objective)}
             outputs = self._outputs(objective, limited)
             for name in ("bleu", "exact"):
-                figures[name] = self.task.judge(name, outputs, self.references).value
+                figures[name] = self.task.judge(name, outputs, self._judged_by).value
             if self.metric not in (*figures, "loss"):
-                judged = self.task.judge(self.metric, outputs, self.references)
+                judged = self.task.judge(self.metric, outputs, self._judged_by)
                 figures[self.metric] = judged.value
         finally:
             objective.train(was_training)
@@ -86,6 +94,3 @@ class Validator:
         limits = [len(self.store["target"][i]) for i in self.chosen] if limited else None
         found = self.task.predict(objective.model, sources, self.search, limits)
         return [self.task.text(hypotheses[0]) for hypotheses in found]
-
-    def _text(self, column: str, index: int) -> str:
-        return self.task.codecs[column].decode(self.store[column][index].tolist())

@@ -37,12 +37,6 @@ class TokenizerConfig:
     """A word or character seen less often is unknown. Only for `words` and `characters`."""
 
     def __post_init__(self) -> None:
-        if self.size is not None and self.size < 1:
-            raise ValueError(f"size={self.size} is not a number of tokens; leave it out")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"dropout={self.dropout} is not in [0, 1); try dropout=0.1")
-        if self.min_count < 1:
-            raise ValueError(f"min_count={self.min_count} is not a count; try min_count=1")
         if self.dropout and self.kind != "bpe":
             raise ValueError(
                 f"dropout={self.dropout} needs kind='bpe', not kind={self.kind!r}; "

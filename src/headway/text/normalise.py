@@ -4,6 +4,8 @@ It is made of the normalizers of the `tokenizers` library, so that tokenizer.jso
 any reader of that file does the same.
 """
 
+from collections.abc import Callable
+
 from tokenizers import normalizers
 
 from headway.text.config import TokenizerConfig
@@ -16,6 +18,19 @@ def build_normalizer(config: TokenizerConfig) -> normalizers.Normalizer | None:
     as inside a sentence. It is put there always (even before a space) and taken off always, which
     keeps decoding exact.
     """
+    steps = _cleaning(config)
+    if config.kind in ("bpe", "unigram"):
+        steps.append(normalizers.Prepend(" "))
+    return normalizers.Sequence(steps) if steps else None
+
+
+def build_cleaner(config: TokenizerConfig) -> Callable[[str], str]:
+    """What makes a text the one that is cut: normalisation and case, nothing put before it."""
+    steps = _cleaning(config)
+    return normalizers.Sequence(steps).normalize_str if steps else str
+
+
+def _cleaning(config: TokenizerConfig) -> list[normalizers.Normalizer]:
     steps: list[normalizers.Normalizer] = []
     if config.normalise == "nfc":
         steps.append(normalizers.NFC())
@@ -23,6 +38,4 @@ def build_normalizer(config: TokenizerConfig) -> normalizers.Normalizer | None:
         steps.append(normalizers.NFKC())
     if config.lowercase:
         steps.append(normalizers.Lowercase())
-    if config.kind in ("bpe", "unigram"):
-        steps.append(normalizers.Prepend(" "))
-    return normalizers.Sequence(steps) if steps else None
+    return steps

@@ -36,3 +36,6 @@ def vocabulary_name(special: str) -> str:
 def shown_name(special: str) -> str:
     """How a control token is shown to a person."""
     return f"⟨{special}⟩"
+
+
+UNKNOWN = shown_name(SPECIALS[UNK])

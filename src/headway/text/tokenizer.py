@@ -19,7 +19,16 @@ import tokenizers
 from headway.errors import DataError, RunError
 from headway.text.config import LOSSLESS, TokenizerConfig
 from headway.text.dropout import BpeDropout
-from headway.text.specials import SPECIALS, UNK, all_specials, shown_name, vocabulary_name
+from headway.text.normalise import build_cleaner
+from headway.text.specials import (
+    SPECIALS,
+    UNK,
+    UNKNOWN,
+    all_specials,
+    shown_name,
+    vocabulary_name,
+)
+from headway.text.spelling import spell
 from headway.text.split import build_cutter, byte_values
 
 SPACE = "▁"  # shown for a space, which is where most words start
@@ -45,6 +54,7 @@ class Tokenizer:
         vocabulary = backend.get_vocab()
         self._pieces = sorted(vocabulary, key=vocabulary.__getitem__)
         self._decoder = backend.decoder
+        self._clean = build_cleaner(settings)
         self._cut = build_cutter(backend.normalizer, backend.pre_tokenizer)
 
     @property
@@ -61,6 +71,10 @@ class Tokenizer:
     def specials(self) -> dict[str, int]:
         """The ids of the control tokens by name: pad, bos, eos, unk and the extra ones."""
         return {name: index for index, name in enumerate(self._specials)}
+
+    def clean(self, text: str) -> str:
+        """`text` normalised and in the case of the settings: what is cut into tokens."""
+        return self._clean(text)
 
     def encode(self, text: str) -> list[int]:
         """The ids of `text`, without bos and eos.
@@ -101,14 +115,14 @@ class Tokenizer:
         words = self._cut(text)
         return [index for word in words for index in self._dropout.cut(word, rng)]
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """The text of `ids`. Control tokens are left out; an unknown is shown as ⟨unk⟩."""
+    def decode(self, ids: Iterable[int], unknown: str = UNKNOWN) -> str:
+        """The text of `ids`. Control tokens are left out; `unknown` stands for each unknown."""
         pieces = []
         for index in ids:
             if index >= len(self._specials):
                 pieces.append(self._pieces[index])
             elif index == UNK and self._settings.kind not in LOSSLESS:
-                pieces.append(shown_name(SPECIALS[UNK]))
+                pieces.append(unknown)
         if self._decoder is None:  # the library's way to say "join with one space"
             return " ".join(pieces)
         text: str = self._decoder.decode(pieces)
@@ -117,6 +131,10 @@ class Tokenizer:
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Each id as a person reads it: ▁ is a space, <0xE5> a byte that is part of a character."""
         return [self._shown[index] for index in ids]
+
+    def spellings(self) -> list[bytes]:
+        """The bytes that each id adds to a text, as `text/spelling.py` explains."""
+        return self._spellings
 
     def to_json(self) -> str:
         """The text of tokenizer.json."""
@@ -151,9 +169,14 @@ class Tokenizer:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:
-            raise RunError(f"cannot read the tokenizer {path}: {error.strerror}") from error
+            raise RunError(
+                f"cannot read the tokenizer {path}: {error.strerror}; restore it or train again"
+            ) from error
         except UnicodeDecodeError as error:
-            raise RunError(f"{path} is not a tokenizer file: it is not UTF-8 text") from error
+            raise RunError(
+                f"{path} is not a tokenizer file: it is not UTF-8 text; "
+                "give the tokenizer.json of a headway run"
+            ) from error
         return cls.from_json(text, str(path))
 
     @classmethod
@@ -182,6 +205,10 @@ class Tokenizer:
         model = json.loads(self._backend.to_str())["model"]
         merges = [(left, right) for left, right in model["merges"]]
         return BpeDropout(model["vocab"], merges, self._settings.dropout)
+
+    @cached_property
+    def _spellings(self) -> list[bytes]:
+        return spell(self._pieces, len(self._specials), self._settings.kind)
 
     @cached_property
     def _shown(self) -> list[str]:

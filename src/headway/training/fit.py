@@ -93,7 +93,7 @@ def _learn(job: Job, clock: "_Clock", caught: list[int]) -> None:
         _advance(job, result)
         clock.tick(job, result, lr)
         is_over = progress.step >= job.total
-        if _is_regular(job, progress.step):
+        if is_regular(job.config, progress.step):
             _evaluate(job, clock)
             _checkpoint(job, clock)
             is_over = is_over or _out_of_patience(job)
@@ -225,7 +225,7 @@ def _evaluate(job: Job, clock: _Clock) -> None:
 def _save_weights(job: Job, tensors: dict[str, Tensor], rule: str, step: int | None = None) -> None:
     if job.average is not None:
         rule += f", moving average {job.config.ema}"
-    job.run.save_weights(tensors, rule, step or job.progress.step, {})
+    job.run.save_weights(tensors, rule, step or job.progress.step)
 
 
 def _checkpoint(job: Job, clock: _Clock) -> None:
@@ -238,7 +238,7 @@ def _checkpoint(job: Job, clock: _Clock) -> None:
             tensors,
             {"progress": job.progress.to_json()},
             keep=max(job.config.keep, job.config.average),
-            counts=lambda step: _is_regular(job, step),
+            counts=lambda step: is_regular(job.config, step),
         )
     job.processes.wait()
 
@@ -267,7 +267,7 @@ def _finish(job: Job) -> None:
         return
     kind = "average" if job.average else "model"
     if job.config.average > 1:
-        regular = [step for step in job.run.checkpoints() if _is_regular(job, step)]
+        regular = [step for step in job.run.checkpoints() if is_regular(job.config, step)]
         steps = [step for step in regular[-job.config.average :] if _is_whole(job, step)]
         rule = "average of steps " + ", ".join(map(str, steps))
         _save_weights(job, average_checkpoints(job.run, steps, kind), rule)
@@ -290,9 +290,9 @@ def _is_whole(job: Job, step: int) -> bool:
     return True
 
 
-def _is_regular(job: Job, step: int) -> bool:
-    """Whether the checkpoint was planned: one of an interruption must not change any average."""
-    return step % (job.config.evaluate_every or 1) == 0 or step == job.total
+def is_regular(config: TrainConfig, step: int) -> bool:
+    """Whether a checkpoint was planned: one of an interruption must not change any average."""
+    return step % (config.evaluate_every or 1) == 0 or step == config.steps
 
 
 def average_checkpoints(run: RunDir, steps: list[int], kind: str = "model") -> dict[str, Tensor]:

@@ -19,13 +19,8 @@ class Journal:
         self.run = run
         self.board: Any = None
         if tensorboard:
-            try:
-                from torch.utils.tensorboard import SummaryWriter
-            except ImportError:
-                raise MissingExtra(
-                    "train.tensorboard = true", "tensorboard", "tensorboard"
-                ) from None
-            self.board = SummaryWriter(str(run.path / "tensorboard"), purge_step=step + 1)
+            make = summary_writer()
+            self.board = make(str(run.path / "tensorboard"), purge_step=step + 1)
 
     def append(self, step: int, record: Mapping[str, Any]) -> None:
         self.run.log.append({"step": step, **record})
@@ -37,3 +32,16 @@ class Journal:
     def close(self) -> None:
         if self.board is not None:
             self.board.close()
+
+
+def summary_writer() -> Any:
+    """TensorBoard's class of that name.
+
+    Raises:
+        MissingExtra: TensorBoard is not installed.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingExtra("train.tensorboard = true", "tensorboard", "tensorboard") from None
+    return SummaryWriter

@@ -39,7 +39,10 @@ class Progress:
         names = {field.name for field in fields(cls)}
         if set(data) != names:
             odd = ", ".join(sorted(set(data) ^ names))
-            raise RunError(f"the checkpoint's state does not fit this headway: {odd}")
+            raise RunError(
+                f"the checkpoint's state does not fit this headway: {odd}; go on with the headway "
+                "that wrote it, or train again with another --out"
+            )
         return cls(**data)
 
 

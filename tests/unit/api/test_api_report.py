@@ -48,6 +48,12 @@ def copy(finished: Path, tmp_path: Path) -> RunDir:
     return RunDir.open(tmp_path / "my run")
 
 
+def test_training_leaves_it(finished: Path) -> None:
+    page = (finished / "report.html").read_text(encoding="utf-8")
+    assert "Trained for" in page
+    assert '<h2 dir="auto">Samples</h2>' in page
+
+
 def written(run: RunDir, **extra: object) -> str:
     path = write_report(run.path, **extra)  # type: ignore[arg-type]
     assert path == run.path / "report.html"

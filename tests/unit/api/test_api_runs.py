@@ -1,5 +1,6 @@
 """Runs that begin from another run, begin wrongly, or find their data elsewhere."""
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -7,10 +8,11 @@ import torch
 
 from headway import api
 from headway.data.codecs import TextConfig
-from headway.data.corpora import DataConfig
-from headway.errors import ConfigError, DataError, RunError
+from headway.data.corpora import Corpus, DataConfig
+from headway.errors import ConfigError, DataError, MissingExtra, RunError
 from headway.models.transformer import TransformerConfig
 from headway.runs import RunDir
+from headway.search import SearchConfig
 from headway.training.settings import TrainConfig
 
 SMALL = TransformerConfig(d_model=8, d_ff=8, n_heads=2, encoder_layers=1, decoder_layers=1)
@@ -93,6 +95,15 @@ def test_a_mistake_in_the_data_leaves_nothing_behind(folder):
     assert not (folder / "run").exists()
 
 
+def test_an_absent_tensorboard_is_found_before_anything_is_made(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    settings = TrainConfig(steps=4, tensorboard=True)
+    with pytest.raises(MissingExtra, match="needs the package 'tensorboard'"):
+        api.train(config_of(folder, train=settings), folder / "run")
+    assert not (folder / "run").exists()
+    assert not (folder / "cache").exists()
+
+
 def test_moved_data_are_found_again_and_changed_ones_refused(folder):
     config = config_of(folder, train=TrainConfig(steps=4, evaluate_every=2, batch_tokens=32))
     api.train(config, folder / "run")
@@ -120,3 +131,42 @@ def test_a_learning_rate_that_explodes_is_said_in_words(folder):
     settings = TrainConfig(steps=40, lr=1e30, clip=0.0, warmup=0, optimizer="sgd", batch_tokens=32)
     with pytest.raises(RunError, match=r"not a finite number at step \d+; train again with"):
         api.train(config_of(folder, train=settings), folder / "run")
+
+
+@pytest.mark.parametrize(("weights", "answer"), [((2.0, 0.25), "y"), ((0.25, 2.0), "n")])
+def test_a_corpus_is_learned_from_as_often_as_its_weight_says(folder, weights, answer):
+    for letter in "yn":
+        text = "".join(f"{a}{b}\t{letter}\n" for a in "abcd" for b in "wxyz")
+        (folder / "data" / f"{letter}.tsv").write_text(text, encoding="utf-8")
+    corpora = [Corpus(file=f"{x}.tsv", weight=w) for x, w in zip("yn", weights, strict=True)]
+    data = DataConfig(train=corpora, root=str(folder / "data"))
+    settings = TrainConfig(epochs=10, lr=1e-2, batch_tokens=16, accumulate=1)
+    model = api.train(config_of(folder, data=data, train=settings), folder / "run")
+    run = RunDir.open(folder / "run")
+    progress = run.load_checkpoint(run.checkpoints()[-1]).state["progress"]
+    # Twice and a quarter of 16 examples, each a letter and the end mark.
+    assert progress["tokens"] == pytest.approx(10 * 2 * (2 * 16 + 16 // 4), abs=16)
+    assert {found.text for found in model.translate(["aw", "bx", "dz"])} == {answer}
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SearchConfig(method="sample", temperature=5.0, n_best=9),
+        SearchConfig(method="exhaustive", max_nodes=20),
+    ],
+    ids=lambda search: search.method,
+)
+def test_validation_is_greedy_whatever_outputs_are_searched_by(folder, search):
+    api.train(config_of(folder), folder / "usual")
+    api.train(config_of(folder, search=search), folder / "other")
+    usual, other = (
+        [
+            record["samples"]
+            for record in RunDir.open(folder / name).log.read()
+            if "samples" in record
+        ]
+        for name in ("usual", "other")
+    )
+    assert len(usual) == 2
+    assert other == usual

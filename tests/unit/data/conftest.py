@@ -10,11 +10,14 @@ class WordTokenizer:
         self._words = words.split()
         self.size = size or len(self._words) + 4
 
+    def clean(self, text):
+        return text.lower()
+
     def encode_batch(self, texts):
         known = {word: i + 4 for i, word in enumerate(self._words)}
         return [[known.get(word, 3) for word in text.split()] for text in texts]
 
-    def decode(self, ids):
+    def decode(self, ids, unknown=""):
         return " ".join(self._words[i - 4] for i in ids)
 
     def to_json(self):

@@ -1,6 +1,14 @@
 import pytest
 
-from headway.data.corpora import Corpus, as_corpora, data_root, default_cache, files_of, format_of
+from headway.data.corpora import (
+    Corpus,
+    DataConfig,
+    as_corpora,
+    data_root,
+    default_cache,
+    files_of,
+    format_of,
+)
 from headway.errors import ConfigError, DataError
 
 PAIR = ("source", "target")
@@ -29,6 +37,18 @@ def test_an_entry_that_describes_no_corpus(entry, message):
         as_corpora(entry, "data.train")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["valid", "test"])
+def test_a_weight_is_for_training_data(name):
+    heavy = Corpus(file="b.tsv", weight=2.0)
+    assert DataConfig([heavy, "a.tsv"], **{name: ["a.tsv", Corpus(file="b.tsv")]})
+    with pytest.raises(ValueError) as caught:
+        DataConfig("a.tsv", **{name: ["a.tsv", heavy]})
+    assert str(caught.value) == (
+        f"{name}.weight = 2 has no meaning: a weight says how often a corpus is trained on; "
+        "leave it out"
+    )
 
 
 @pytest.mark.parametrize(

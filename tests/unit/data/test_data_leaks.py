@@ -1,18 +1,26 @@
 import pytest
 
+from headway.data.codecs import TextCodec
 from headway.data.corpora import Corpus
-from headway.data.leaks import leaks
+from headway.data.leaks import LeakCheck
+from headway.data.read import read
+from headway.text import TokenizerConfig, train_tokenizer
 
-PAIR = ("source", "target")
+
+def codec(**settings):
+    return TextCodec(train_tokenizer([], TokenizerConfig(kind="bytes", **settings)))
 
 
 @pytest.fixture
 def found(tmp_path):
-    def run(train, **held_out):
+    def run(train, source=None, target=None, **held_out):
         for name, text in {"train": train, **held_out}.items():
             (tmp_path / f"{name}.tsv").write_text(text)
         sets = {name: [Corpus(file=f"{name}.tsv")] for name in held_out}
-        return leaks([Corpus(file="train.tsv")], sets, PAIR, tmp_path)
+        codecs = {"source": source or codec(), "target": target or codec()}
+        check = LeakCheck(sets, codecs, tmp_path)
+        check.see(read(Corpus(file="train.tsv"), tuple(codecs), tmp_path))
+        return check.result()
 
     return run
 
@@ -45,3 +53,14 @@ def test_blank_lines_are_no_leak(found):
 
 def test_one_source_with_several_targets(found):
     assert found("a\tx\na\ty\na\tz\n", test="a\tx\na\ty\n").pairs == {"test": 2}
+
+
+def test_texts_are_the_same_when_the_model_sees_the_same(found):
+    train, test = "Ein ﬁlm\tA Film\n", "ein film\ta film\n"
+    lower, joined = codec(lowercase=True), codec(lowercase=True, normalise="nfkc")
+    assert found(train, test=test).sources == {"test": 0}
+    assert found(train, source=lower, target=lower, test=test).sources == {"test": 0}
+    halfway = found(train, source=joined, test=test)
+    assert (halfway.sources, halfway.pairs) == ({"test": 1}, {"test": 0})
+    whole = found(train, source=joined, target=lower, test=test)
+    assert (whole.sources, whole.pairs) == ({"test": 1}, {"test": 1})

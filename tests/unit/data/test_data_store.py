@@ -1,8 +1,11 @@
 import errno
+import importlib.util
 import multiprocessing
 import os
 import signal
+import sys
 import time
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -238,3 +241,32 @@ def test_two_builders_at_once_both_end_well(tmp_path):
         builder.join()
         assert builder.exitcode == 0
     assert Store(tmp_path / "s")["ids"][0].tolist() == [1, 2, 3]
+
+
+def test_without_what_only_posix_has(tmp_path, monkeypatch):
+    """No fcntl, no madvise: as on Windows, whose lock is refused once before it is given."""
+    refusals = [PermissionError(errno.EACCES, "locked")]
+
+    def locking(handle, mode, n_bytes):
+        if refusals:
+            raise refusals.pop()
+
+    windows = ModuleType("msvcrt")
+    windows.LK_NBLCK, windows.locking = 2, locking
+    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.delattr("mmap.MADV_DONTNEED")
+    spec = importlib.util.spec_from_file_location("store_elsewhere", stores.__file__)
+    elsewhere = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "store_elsewhere", elsewhere)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "win32")
+        spec.loader.exec_module(elsewhere)
+    monkeypatch.setattr(elsewhere, "RELEASE_BYTES", 0)
+
+    with elsewhere.building(tmp_path / "s"):
+        assert not refusals
+        with elsewhere.StoreWriter(tmp_path / "s", [elsewhere.integers("ids", 9)]) as writer:
+            writer.append({"ids": [ids(1, 2), ids(3)]})
+    store = elsewhere.Store(tmp_path / "s")
+    assert [store["ids"][i].tolist() for i in (1, 0, 1)] == [[3], [1, 2], [3]]

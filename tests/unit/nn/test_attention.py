@@ -6,6 +6,7 @@ import torch
 from headway.nn import masks
 from headway.nn.attention import CrossAttention, SelfAttention
 from headway.nn.positions import Rotary, Sinusoidal
+from headway.nn.step import Past
 
 
 def test_self_attention_without_positions_is_permutation_equivariant():
@@ -45,19 +46,18 @@ def test_stepping_is_the_causal_pass(rotary, d_value):
     attention = SelfAttention(12, 2, 4, d_value, rotary=Rotary(4) if rotary else None).eval()
     x = torch.randn(3, 20, 12)  # longer than a new cache
     whole = attention(x, masks.causal(20, 20))
-    keys, values = attention.caches(3)
+    past = Past([attention.widths], 3, x, capacity=4)
     pieces = []
     for start, stop in [(0, 1), (1, 2), (2, 7), (7, 8), (8, 20)]:
-        t = stop - start
-        mask = masks.causal(t, stop)
-        pieces.append(attention.step(x[:, None, start:stop], keys, values, mask)[:, 0])
+        mask = past.open(1, stop - start)
+        pieces.append(attention.step(x[:, None, start:stop], past, 0, mask)[:, 0])
     torch.testing.assert_close(torch.cat(pieces, dim=1), whole)
 
 
 def test_cross_step_folds_the_beams():
     torch.manual_seed(0)
-    attention = CrossAttention(12, 2, 4, d_value=5, d_memory=9).eval()
-    x, memory = torch.randn(2, 3, 2, 12), torch.randn(2, 6, 9)
+    attention = CrossAttention(12, 2, 4, d_value=5).eval()
+    x, memory = torch.randn(2, 3, 2, 12), torch.randn(2, 6, 12)
     key, value = attention.project(memory)
     assert key.shape == (2, 2, 6, 4)
     assert value.shape == (2, 2, 6, 5)

@@ -33,17 +33,10 @@ def test_causal_of_length_one_and_of_nothing():
     assert masks.causal(0, 3).shape == (1, 1, 0, 3)
 
 
-def test_both_allows_what_both_allow():
+def test_together_they_allow_what_both_allow():
     causal = masks.causal(2, 2)
     padding = masks.padding(torch.tensor([[True, True], [False, True]]))
-    both = masks.both(causal, padding)
-    assert both.shape == (2, 1, 2, 2)
-    assert both[0, 0].tolist() == [[True, False], [True, True]]
-    assert both[1, 0].tolist() == [[False, False], [False, True]]
-
-
-def test_none_allows_everything():
-    mask = masks.causal(2, 2)
-    assert masks.both(None, mask) is mask
-    assert masks.both(mask, None) is mask
-    assert masks.both(None, None) is None
+    together = causal & padding
+    assert together.shape == (2, 1, 2, 2)
+    assert together[0, 0].tolist() == [[True, False], [True, True]]
+    assert together[1, 0].tolist() == [[False, False], [False, True]]

@@ -76,8 +76,9 @@ def test_table_grows_beyond_its_length():
     torch.testing.assert_close(module(x[:, :2])[0], sinusoidal(torch.arange(2), 8))
 
 
-def test_a_table_grown_without_gradients_serves_training_afterwards():
-    module = Sinusoidal(4)
+@pytest.mark.parametrize("kind", [Sinusoidal, Rotary])
+def test_a_table_grown_without_gradients_serves_training_afterwards(kind):
+    module = kind(4)
     with torch.inference_mode():
         module(torch.zeros(1, 700, 4))
     x = torch.zeros(1, 700, 4, requires_grad=True)
@@ -86,9 +87,10 @@ def test_a_table_grown_without_gradients_serves_training_afterwards():
     assert x.grad.isfinite().all()
 
 
-def test_positions_are_not_among_the_weights():
-    assert dict(Sinusoidal(8).state_dict()) == {}
-    assert list(Sinusoidal(8).parameters()) == []
+@pytest.mark.parametrize("kind", [Sinusoidal, Rotary])
+def test_positions_are_not_among_the_weights(kind):
+    assert dict(kind(8).state_dict()) == {}
+    assert list(kind(8).parameters()) == []
 
 
 def test_offset_continues_and_empty_input_passes():
@@ -125,6 +127,20 @@ def test_rotary_turns_pairs_by_hand():
     turned = rotary(x, offset=2)[0].tolist()
     expected = [math.cos(2), math.sin(2), -math.sin(0.02), math.cos(0.02)]
     assert turned == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("length", "offset"), [(1, 0), (7, 3), (1, 700), (40, 500), (1300, 0)])
+def test_rotary_takes_its_angles_from_a_table_bit_for_bit(length, offset):
+    rotary = Rotary(6)
+    x = torch.randn(2, length, 6)
+    codes = sinusoidal(torch.arange(offset, offset + length), 6)
+    sin, cos = codes[:, 0::2], codes[:, 1::2]
+    turned = rotary(x, offset)
+    assert torch.equal(turned[..., 0::2], x[..., 0::2] * cos - x[..., 1::2] * sin)
+    assert torch.equal(turned[..., 1::2], x[..., 0::2] * sin + x[..., 1::2] * cos)
+    table = rotary.sines.table
+    assert torch.equal(rotary(x, offset), turned)
+    assert rotary.sines.table is table
 
 
 def test_rotary_leaves_position_zero_and_lengths_alone():

@@ -1,22 +1,54 @@
-"""The seam: buffers that grow, rows that move, forks that are independent, States used once."""
+"""The seam: slots that stay, rows that move, forks that are independent, States used once."""
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from headway.nn.step import Fixed, Growing, State, select
+from headway.nn.step import Fixed, Past, State, select
+
+WIDTHS = [((1, 2), (2, 3)), ((1, 2), (2, 3))]  # two layers: one head of 2, two heads of 3
 
 
-def numbered(B, N, H, t, E, start=0):
-    return torch.arange(start, start + B * N * H * t * E, dtype=torch.float32).view(B, N, H, t, E)
+class Follower:
+    """A Past beside the plain thing: for each hypothesis the list of what was written."""
 
+    def __init__(self, B, capacity=4):
+        self.past = Past(WIDTHS, B, torch.zeros(1), capacity)
+        self.written = [[[]] for _ in range(B)]  # [sentence][hypothesis] -> numbers
+        self.next = 0.0
 
-def grown(lengths, capacity=4, B=2):
-    like = torch.zeros(1)
-    cache = Growing.empty(like, B, 1, 3, capacity)
-    entries = [numbered(B, 1, 1, t, 3, 100 * i) for i, t in enumerate(lengths)]
-    for entry in entries:
-        cache.append(entry)
-    return cache, torch.cat(entries, dim=3)
+    def write(self, t=1):
+        B, N = len(self.written), len(self.written[0])
+        numbers = torch.arange(self.next, self.next + B * N * t).view(B, N, t)
+        self.next += B * N * t
+        mask = self.past.open(N, t)  # (B, 1, N*t, K)
+        flat = numbers.view(B, 1, N * t, 1)
+        for layer in range(2):
+            keys, values = self.past.write(
+                layer, flat.expand(-1, 1, -1, 2) + layer, flat.expand(-1, 2, -1, 3) + layer
+            )
+            assert keys.shape[:2] == (B, 1)
+            assert values.shape[:2] == (B, 2)
+        assert mask.shape == (B, 1, N * t, keys.size(2))
+        for b in range(B):
+            for n in range(N):
+                for j in range(t):
+                    self.written[b][n].append(numbers[b, n, j].item())
+                    seen = keys[b, 0, mask[b, 0, n * t + j], 0] - 1
+                    assert sorted(seen.tolist()) == sorted(self.written[b][n])
+                    assert torch.equal(keys[b, 0, :, 0], values[b, 1, :, 2])
+
+    def reorder(self, parents):
+        self.past = self.past.reorder(torch.tensor(parents))
+        self.written = [
+            [list(row[p]) for p in chosen]
+            for row, chosen in zip(self.written, parents, strict=True)
+        ]
+
+    def keep(self, rows):
+        self.past = self.past.keep(torch.tensor(rows))
+        self.written = [self.written[row] for row in rows]
 
 
 def test_select_by_hand():
@@ -27,66 +59,86 @@ def test_select_by_hand():
     ]
 
 
-def test_growing_returns_all_entries_in_order():
-    cache = Growing.empty(torch.zeros(1), 2, 1, 3, capacity=4)
-    first, second = numbered(2, 1, 1, 3, 3), numbered(2, 1, 1, 1, 3, 50)
-    assert torch.equal(cache.append(first), first)
-    assert torch.equal(cache.append(second), torch.cat([first, second], dim=3))
-    assert cache.length == 4
+def test_every_hypothesis_sees_its_own_past():
+    follower = Follower(B=2)
+    follower.write()
+    follower.reorder([[0, 0, 0], [0, 0, 0]])
+    follower.write()
+    follower.reorder([[2, 2, 0], [1, 0, 1]])
+    follower.write(t=3)
+    follower.reorder([[1], [2]])
+    follower.write()
+    assert follower.past.length == 6
 
 
-def test_growing_doubles_and_no_more():
-    cache = Growing.empty(torch.zeros(1), 1, 1, 2, capacity=4)
-    capacities = []
-    for i in range(17):
-        cache.append(torch.full((1, 1, 1, 1, 2), float(i)))
-        capacities.append(cache.buffer.size(3))
+def test_a_past_whose_sentences_leave():
+    follower = Follower(B=4)
+    follower.write(t=2)
+    follower.reorder([[0, 0]] * 4)
+    follower.keep([3, 1])
+    follower.write()
+    follower.keep([1])
+    follower.write()
+
+
+@given(st.data())
+def test_any_walk_of_a_beam(data):
+    """Slots are dropped and buffers doubled on the way; what is seen stays right."""
+    draw = data.draw
+    follower = Follower(B=3)
+    for _ in range(draw(st.integers(1, 14))):
+        follower.write(draw(st.sampled_from([1, 1, 1, 2])))
+        before, after = len(follower.written[0]), draw(st.integers(1, 4))
+        place = st.integers(0, before - 1)
+        choice = st.lists(place, min_size=after, max_size=after)
+        follower.reorder([draw(choice) for _ in follower.written])
+        if len(follower.written) > 1 and draw(st.integers(0, 5)) == 0:
+            follower.keep(list(range(1, len(follower.written))))
+    follower.write()
+
+
+def test_buffers_double_when_everything_is_seen():
+    past, capacities = Past(WIDTHS, 1, torch.zeros(1), capacity=4), []
+    for _ in range(17):
+        past.open(1, 1)
+        past.write(0, torch.zeros(1, 1, 1, 2), torch.zeros(1, 2, 1, 3))
+        capacities.append(past.buffers[0][0].size(2))
     assert capacities == [4] * 4 + [8] * 4 + [16] * 8 + [32]
-    whole = cache.append(torch.full((1, 1, 1, 1, 2), 17.0))
-    assert whole[0, 0, 0, :, 0].tolist() == [float(i) for i in range(18)]
 
 
-def test_growing_takes_more_than_double_at_once():
-    cache, expected = grown([2, 30], capacity=4)
-    assert cache.length == 32
-    assert torch.equal(cache.buffer[:, :, :, :32], expected)
+def test_buffers_of_a_beam_with_one_ancestor_need_not_grow():
+    """All hypotheses descend from the first one each time: only its slots are remembered."""
+    follower = Follower(B=2, capacity=64)
+    follower.write()
+    for _ in range(25):
+        follower.reorder([[0] * 8] * 2)
+        follower.write()
+    assert follower.past.visible.size(2) < 64
+    assert follower.past.buffers[0][0].size(2) == 64
 
 
-def test_growing_within_capacity_does_not_copy_the_past():
-    cache, _ = grown([2], capacity=8)
-    place = cache.buffer.data_ptr()
-    cache.append(numbered(2, 1, 1, 3, 3))
-    assert cache.buffer.data_ptr() == place
+def test_a_step_within_capacity_does_not_copy_the_past():
+    past = Past(WIDTHS, 2, torch.zeros(1), capacity=8)
+    past = past.reorder(torch.zeros(2, 2, dtype=torch.long))
+    place = past.buffers[1][1].data_ptr()
+    for _ in range(4):
+        past.open(2, 1)
+        past = past.reorder(torch.tensor([[1, 0], [0, 0]]))
+    assert past.buffers[1][1].data_ptr() == place
 
 
-def test_reorder_to_another_number_of_hypotheses():
-    cache, expected = grown([3])
-    wide = cache.reorder(torch.tensor([[0, 0, 0], [0, 0, 0]]))
-    assert wide.length == 3
-    content = wide.append(numbered(2, 3, 1, 1, 3, 900))
-    assert content.shape == (2, 3, 1, 4, 3)
-    for n in range(3):
-        assert torch.equal(content[:, n, :, :3], expected[:, 0])
-    narrow = wide.reorder(torch.tensor([[2], [1]]))
-    row = narrow.append(numbered(2, 1, 1, 1, 3))[:, 0, :, :4]
-    assert torch.equal(row, torch.stack([content[0, 2], content[1, 1]]))
+def test_a_fork_of_a_past_is_independent():
+    past = Past(WIDTHS, 1, torch.zeros(1), capacity=8)
 
+    def write(to, number):
+        to.open(1, 1)
+        return to.write(0, torch.full((1, 1, 1, 2), number), torch.full((1, 2, 1, 3), number))[0]
 
-def test_keep_rows_of_a_growing_cache():
-    cache, expected = grown([3], B=4)
-    kept = cache.keep(torch.tensor([3, 1]))
-    content = kept.append(numbered(2, 1, 1, 1, 3))
-    assert torch.equal(content[:, :, :, :3], expected[[3, 1]])
-
-
-def test_fork_of_a_growing_cache_is_independent():
-    cache, expected = grown([2], capacity=8)
-    fork = cache.fork()
-    cache.append(torch.full((2, 1, 1, 1, 3), -1.0))
-    content = fork.append(torch.full((2, 1, 1, 1, 3), -2.0))
-    assert torch.equal(content[:, :, :, :2], expected)
-    assert (content[:, :, :, 2] == -2).all()
-    assert (cache.buffer[:, :, :, 2] == -1).all()
+    write(past, 1.0)
+    fork = past.fork()
+    assert write(past, 2.0)[0, 0, :, 0].tolist() == [1.0, 2.0]
+    assert write(fork, 3.0)[0, 0, :, 0].tolist() == [1.0, 3.0]
+    assert past.buffers[0][0][0, 0, :2, 0].tolist() == [1.0, 2.0]
 
 
 def test_fixed():

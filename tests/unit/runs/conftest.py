@@ -25,5 +25,5 @@ def run(tmp_path: Path) -> RunDir:
         run.log.append({"step": step})
     for step in (10, 20):
         run.save_checkpoint(step, tensors_of(step), {"value": step}, keep=5)
-    run.save_weights(tensors_of(20), "best", 20, {})
+    run.save_weights(tensors_of(20), "best", 20)
     return run

@@ -217,7 +217,7 @@ def test_a_kill_while_tensors_are_written(run: RunDir, monkeypatch: pytest.Monke
     monkeypatch.setattr("headway.runs.atomic._discard", lambda path: None)  # nobody is left to
     for save in (
         lambda: run.save_checkpoint(30, {}, {}, keep=1),
-        lambda: run.save_weights({}, "best", 30, {}),
+        lambda: run.save_weights({}, "best", 30),
     ):
         with pytest.raises(SystemExit):
             save()
@@ -227,3 +227,17 @@ def test_a_kill_while_tensors_are_written(run: RunDir, monkeypatch: pytest.Monke
         assert run.latest_checkpoint(no_warning).step == 20  # type: ignore[union-attr]
         assert not list(run.path.rglob(".*"))
     assert run.load_weights()[1]["step"] == "20"
+
+
+def test_one_step_that_is_absent_or_damaged_says_what_to_do(run: RunDir) -> None:
+    with pytest.raises(RunError) as caught:
+        run.load_checkpoint(15)
+    folder = run.checkpoint_folder
+    assert str(caught.value) == f"{folder} has no step-15; choose one of those it has: 10, 20"
+    (folder / "step-20" / "state.json").unlink()
+    with pytest.raises(RunError) as caught:
+        run.load_checkpoint(20)
+    assert str(caught.value) == (
+        f"damaged checkpoint in {folder} (step-20: state.json is missing); "
+        "restore it from a copy or do without it"
+    )

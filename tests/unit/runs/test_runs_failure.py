@@ -47,7 +47,7 @@ def write_codec(run: RunDir) -> None:
 WRITES: dict[str, Callable[[RunDir], None]] = {
     "checkpoints/step-30": lambda run: run.save_checkpoint(30, tensors_of(30), {}, keep=1),
     "checkpoints/step-20": lambda run: run.save_checkpoint(20, tensors_of(30), {}, keep=1),
-    "model.safetensors": lambda run: run.save_weights(tensors_of(30), "best", 30, {}),
+    "model.safetensors": lambda run: run.save_weights(tensors_of(30), "best", 30),
     "report.html": lambda run: run.write_text("report.html", "new"),
     "headway.json": lambda run: run.record_facts({}),
     "codecs": write_codec,
@@ -171,14 +171,14 @@ def test_a_truly_full_disk(tiny_disk: Path) -> None:
     run = RunDir.create(tiny_disk / "run", {})
     run.write_text("run.toml", "")
     run.save_checkpoint(1, tensors_of(1), {}, keep=1)
-    run.save_weights(tensors_of(1), "best", 1, {})
+    run.save_weights(tensors_of(1), "best", 1)
     before = snapshot(run.path)
     with pytest.raises(RunError, match=r"1\.2 MB needed, 1\.0 MB free\); checkpoint step-1 is st"):
         run.save_checkpoint(2, {"a": torch.zeros(300_000)}, {}, keep=1)
     with pytest.raises(
         RunError, match=r"model.safetensors \(no space left on device: 1\.2 MB need"
     ):
-        run.save_weights({"a": torch.zeros(300_000)}, "best", 2, {})
+        run.save_weights({"a": torch.zeros(300_000)}, "best", 2)
     with pytest.raises(RunError, match=r"report.html \(no space left on device: 2\.0 MB needed"):
         run.write_text("report.html", "a" * 2_000_000)
     assert snapshot(run.path) == before

@@ -13,9 +13,9 @@ from headway.runs import RunDir
 
 def test_weights_come_back_with_the_rule_that_chose_them(run: RunDir) -> None:
     tied = torch.ones(2, 2, dtype=torch.bfloat16)
-    run.save_weights({"a": tied, "b": tied.T}, "averaged", 300, {"family": "transformer"})
+    run.save_weights({"a": tied, "b": tied.T}, "averaged", 300)
     tensors, metadata = run.load_weights()
-    assert metadata == {"rule": "averaged", "step": "300", "family": "transformer"}
+    assert metadata == {"rule": "averaged", "step": "300"}
     assert tensors.keys() == {"a", "b"}
     assert torch.equal(tensors["b"], tied)
     assert tensors["b"].dtype == torch.bfloat16
@@ -24,12 +24,6 @@ def test_weights_come_back_with_the_rule_that_chose_them(run: RunDir) -> None:
 def test_weights_can_be_read_by_whoever_can_read_the_run(run: RunDir) -> None:
     mode = (run.path / "run.toml").stat().st_mode
     assert (run.path / "model.safetensors").stat().st_mode == mode
-
-
-@pytest.mark.parametrize("key", ["rule", "step", "blake2b"])
-def test_own_keys_cannot_be_redefined(run: RunDir, key: str) -> None:
-    with pytest.raises(ValueError, match=f"extra may not define .'{key}'.; these keys"):
-        run.save_weights({}, "best", 1, {key: "x"})
 
 
 def test_no_weights_yet(run: RunDir) -> None:
@@ -73,7 +67,7 @@ def test_a_kill_leaves_the_old_weights_or_the_new(run: RunDir) -> None:
     def save(path: Path) -> None:
         run = RunDir.open(path)
         with run.lock():
-            run.save_weights(tensors_of(7), "best", 7, {})
+            run.save_weights(tensors_of(7), "best", 7)
 
     steps = []
     for _, path in kill_everywhere(run.path, save):

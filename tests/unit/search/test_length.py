@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.search import SearchConfig, length_limits
+from headway.search import SearchConfig, length_limits, length_minimums
 from headway.search.length import best_attainable, length_score
 
 
@@ -18,6 +18,43 @@ def test_limits_follow_each_source_and_the_maximum():
 def test_a_limit_is_at_least_one():
     config = SearchConfig(max_ratio=0.0, max_extra=0)
     assert length_limits({"src_valid": torch.ones(1, 4, dtype=torch.bool)}, config).tolist() == [1]
+
+
+def test_a_large_ratio_does_not_overflow():
+    config = SearchConfig(max_ratio=1e30, min_ratio=1e30, max_length=50)
+    batch = {"src_valid": torch.ones(1, 4, dtype=torch.bool)}
+    assert length_limits(batch, config).tolist() == [50]
+    assert length_minimums(batch, config).tolist() == [50]
+
+
+def test_minimums_follow_each_source_and_keep_to_the_limits():
+    valid = torch.arange(40)[None] < torch.tensor([0, 1, 7, 10, 40])[:, None]
+    batch = {"src_valid": valid}
+    config = SearchConfig(min_length=3, min_ratio=1.1, max_ratio=1.0, max_extra=2, max_length=30)
+    # The limits are 2, 3, 9, 12 and 30; the ratio asks for 0, 2, 8, 11 and 44.
+    assert length_minimums(batch, config).tolist() == [2, 3, 8, 11, 30]
+    limits = torch.tensor([9, 1, 9, 9, 99])
+    assert length_minimums(batch, config, limits).tolist() == [3, 1, 8, 9, 44]
+    assert length_minimums(batch, SearchConfig()).tolist() == [0] * 5
+
+
+@given(st.integers(0, 300), st.integers(0, 200), st.integers(0, 400))
+def test_a_minimum_is_the_least_that_satisfies_both(n_source, hundredths, min_length):
+    config = SearchConfig(min_ratio=hundredths / 100, min_length=min_length)
+    batch, limits = {"src_valid": torch.ones(1, n_source, dtype=torch.bool)}, torch.tensor([500])
+    [minimum] = length_minimums(batch, config, limits).tolist()
+    assert minimum == min(max(min_length, -(-n_source * hundredths // 100)), 500)
+
+
+def test_a_minimum_without_a_source():
+    batch, limits = {"rows": torch.zeros(2)}, torch.tensor([4, 9])
+    assert length_minimums(batch, SearchConfig(min_length=5), limits).tolist() == [4, 5]
+    with pytest.raises(ValueError) as caught:
+        length_minimums(batch, SearchConfig(min_ratio=0.5), limits)
+    assert str(caught.value) == (
+        "no source length in the batch, which holds ['rows']; "
+        "give 'src_valid' (B, S), or leave min_ratio at 0"
+    )
 
 
 def test_no_source_to_measure():

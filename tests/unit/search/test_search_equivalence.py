@@ -95,8 +95,8 @@ def never_stopping(model, batch, config):
     """The same search with a stop rule that is never met."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "headway.search.beam_search._can_stop",
-            lambda rows, *_: torch.zeros(len(rows), dtype=torch.bool),
+            "headway.search.beam_search._Beam._can_stop",
+            lambda search, going: torch.zeros(len(search.rows), dtype=torch.bool),
         )
         return beam(model, batch, bos=BOS, eos=EOS, config=config)
 

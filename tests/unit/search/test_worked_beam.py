@@ -1,10 +1,15 @@
 """The worked example: "he hit me with a pie", a beam of two over a table of log probabilities."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from headway.models.table import TableModel
-from headway.search import SearchConfig, beam, forced, greedy
+from headway.search import SearchConfig, Tracer, beam, forced, greedy
+from headway.view.search_tree import search_tree
+
+PICTURE = Path(__file__).parents[3] / "docs" / "images" / "beam.svg"
 
 PIE = {
     "": {"he": -0.7, "i": -0.9},
@@ -99,6 +104,76 @@ def test_the_safe_stop_stops_when_nothing_better_can_come():
     assert len(model.seen) == 5  # "he hit me with a" has -3.9 already, below -3.4
     _, [found] = search(k=2, alpha=1.0, stop="safe")
     assert model.decode(found.tokens) == "he hit me with a pie"
+
+
+def traced(alpha, k=2):
+    model, config = TableModel(PIE), SearchConfig(beam=k, alpha=alpha)
+    tracer = Tracer(1, 1, config)
+    beam(
+        model,
+        BATCH,
+        bos=0,
+        eos=1,
+        config=config,
+        limits=LIMITS.clone(),
+        normalise=False,
+        tracer=tracer,
+    )
+    return model, tracer.traces()[0]
+
+
+def told(model, trace):
+    """Every candidate in words: log probability, fate, text."""
+    return [
+        [
+            (round(one.log_prob, 4), one.fate, model.decode(trace.path(step, index)))
+            for index, one in enumerate(candidates)
+        ]
+        for step, candidates in enumerate(trace.steps)
+    ]
+
+
+def test_the_trace_tells_every_candidate_and_its_fate():
+    model, trace = traced(alpha=0.0)
+    steps = told(model, trace)
+    assert steps[1] == [
+        (-1.6, "kept", "i was"),
+        (-1.7, "kept", "he hit"),
+        (-1.8, "pruned", "i got"),
+        (-2.9, "pruned", "he struck"),
+    ]
+    assert (-2.9, "pruned", "i was hit") in steps[2]
+    assert steps[4][0] == (-3.4, "ended", "he hit a pie END")
+    assert [step[0][2] for step in steps[5:]] == [
+        "he hit me with a pie",
+        "he hit me with a pie END",
+    ]
+    assert len(steps) == 7
+
+
+def test_the_trace_has_scores_before_and_after_normalisation():
+    model, trace = traced(alpha=1.0)
+    ends = [trace.steps[step][index] for step, index in trace.finished()]
+    assert [one.score for one in ends] == pytest.approx([-4.3 / 7, -3.4 / 5, -4.9 / 7])
+    assert [one.log_prob for one in ends] == pytest.approx([-4.3, -3.4, -4.9])
+    assert model.decode(trace.path(*trace.finished()[0])) == "he hit me with a pie END"
+    plain = trace.to_dict()
+    assert plain["beam"] == 2
+    assert plain["steps"][0] == {
+        "parent": [0, 0],
+        "token": model.encode("he i"),
+        "log_prob": [-0.7, -0.9],
+        "token_log_prob": [-0.7, -0.9],
+        "score": [-0.7, -0.9],
+        "fate": ["kept", "kept"],
+    }
+
+
+def test_the_picture_in_the_docs_is_this_search():
+    model, trace = traced(alpha=1.0)
+    words = [[model.words[one.token] for one in step] for step in trace.steps]
+    drawn = search_tree(trace.to_dict(), words, "Beam search with two hypotheses")
+    assert PICTURE.read_text(encoding="utf-8") == drawn
 
 
 def test_greedy_takes_the_likeliest_word():

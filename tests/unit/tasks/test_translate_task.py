@@ -7,9 +7,9 @@ import torch
 from headway.data.codecs import TextConfig
 from headway.errors import ConfigError
 from headway.models import FAMILIES, Vocabularies
-from headway.search import SearchConfig
+from headway.search import Prefix, SearchConfig
 from headway.tasks import TASKS, Translate
-from headway.tasks.translate import DECODE_TOKENS, decode_batches
+from headway.tasks.terms import make_constraints
 from headway.text import BOS, EOS, PAD, TokenizerConfig
 
 
@@ -118,16 +118,56 @@ def test_limits_follow_their_sources_through_the_sorting(task, copier, beam):
     assert [hypotheses[0].finished for hypotheses in found] == [False, False, True]
 
 
-def test_decode_batches_hold_like_lengths_within_the_budget():
-    lengths = [5, 900, 7, 0, 3000, 6]
-    batches = list(decode_batches(lengths, beam=2))
-    assert sorted(i for rows in batches for i in rows) == list(range(6))
-    assert batches[0] == [4]  # longer than the budget with its beam: alone
-    for rows in batches:
-        assert len(rows) == 1 or max(lengths[i] for i in rows) * 2 * len(rows) <= DECODE_TOKENS
-    flat = [lengths[i] for rows in batches for i in rows]
-    assert flat == sorted(lengths, reverse=True)
-    assert list(decode_batches([], beam=5)) == []
+def test_each_method_is_taken(task, copier):
+    texts = ["a b", "c a"]
+    sources = task.source.encode_batch(texts)
+    for settings in ({"method": "sample", "top_k": 1}, {"method": "exhaustive"}):
+        found = task.predict(copier, sources, SearchConfig(**settings))
+        assert [task.text(hypotheses[0]) for hypotheses in found] == texts
+    assert len(task.predict(copier, sources, SearchConfig(method="sample", n_best=9))[0]) == 9
+
+
+def test_prefixes_and_terms_follow_their_sources_through_the_sorting(task, copier):
+    texts = ["a", "c b a c b a", "b b"]
+    sources = task.source.encode_batch(texts)
+    prefixes = [Prefix(task.target.tokenizer.encode(text)) for text in ("b", "", "c")]
+    terms = [make_constraints(task.target, require, [], "x") for require in ([], [], ["a"])]
+    found = task.predict(
+        copier, sources, SearchConfig(beam=3), prefixes=prefixes, constraints=terms
+    )
+    outputs = [task.text(hypotheses[0]) for hypotheses in found]
+    assert outputs[0].startswith("b")
+    assert outputs[1] == texts[1]
+    assert outputs[2].startswith("c")
+    assert "a" in outputs[2].split()
+
+
+def test_a_long_beginning_leaves_room_for_more(task, copier):
+    prefix = Prefix(task.target.tokenizer.encode("b " * 40))
+    config = SearchConfig(beam=2)
+    source = task.source.encode_batch(["a"])
+    [[best]] = task.predict(copier, source, config, prefixes=[prefix])
+    assert len(best.tokens) >= 40
+    [traced], trace = task.trace(copier, source[0], config, prefix)
+    assert traced.tokens == best.tokens
+    assert len(trace.steps) >= 40
+
+
+@pytest.mark.parametrize(
+    ("method", "asked", "message"),
+    [
+        ("sample", "terms", 'method = "sample" cannot search with required or forbidden terms'),
+        ("exhaustive", "prefix", 'method = "exhaustive" cannot search with a beginning'),
+    ],
+)
+def test_what_a_method_cannot_do_is_refused(task, copier, method, asked, message):
+    source = task.source.encode_batch(["a"])
+    given = {
+        "terms": {"constraints": [make_constraints(task.target, ["b"], [], "x")]},
+        "prefix": {"prefixes": [Prefix([5])]},
+    }[asked]
+    with pytest.raises(ConfigError, match=message):
+        task.predict(copier, source, SearchConfig(method=method), **given)
 
 
 def test_every_metric_has_its_judge(task):

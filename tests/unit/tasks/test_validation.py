@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from headway.data.codecs import TextConfig
+from headway.data.corpora import Corpus
+from headway.data.prepare import prepare
 from headway.models import FAMILIES
 from headway.models.gru import GRUConfig
 from headway.search import SearchConfig
+from headway.tasks import Translate
 from headway.tasks.sequence_loss import SequenceLoss
 from headway.tasks.validation import Validation, Validator
 
@@ -93,3 +97,20 @@ def test_limited_outputs_end_with_their_references(task, store, copier, objectiv
 def test_more_goodness_is_better_whatever_the_metric(task, store, metric, goodness):
     figures = {"valid_loss": 2.5, "bleu": 30.0, "ter": 70.0, "wer": 40.0}
     assert validator(task, store, metric).goodness(Validation(figures, [])) == goodness
+
+
+@pytest.mark.parametrize("kind", ["words", "characters", "wordpiece"])
+@pytest.mark.parametrize("metric", ["bleu", "exact", "chrf", "wer"])
+def test_an_unknown_is_never_right(tmp_path, kind, metric, objective, monkeypatch):
+    """Even when the output has an unknown at the same place."""
+    known = [("a b a b a b", "a b a b a b")] * 2
+    task = Translate.learn(lambda: iter(known), TextConfig(kind=kind))
+    (tmp_path / "pairs.tsv").write_text("?\t?\n", "utf-8")
+    corpora = (Corpus(file="pairs.tsv"),)
+    store = prepare(corpora, task.codecs, tmp_path / "stores", root=tmp_path).store
+    judge = validator(task, store, metric)
+    monkeypatch.setattr(judge, "_loss", lambda objective: 0.0)
+    monkeypatch.setattr(judge, "_outputs", lambda objective, limited: ["⟨unk⟩"])
+    found = judge(objective)
+    assert found.figures[metric] == (100.0 if metric == "wer" else 0.0)
+    assert found.samples == [("⟨unk⟩", "⟨unk⟩", "⟨unk⟩")]  # as people know it

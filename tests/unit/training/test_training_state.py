@@ -97,5 +97,9 @@ def test_progress_round_trip_and_refusal():
     progress = Progress(step=3, epoch=1, batch=7, best=0.1, seconds=1.5)
     assert Progress.from_json(progress.to_json()) == progress
     data = {**progress.to_json(), "novelty": 1}
-    with pytest.raises(RunError, match="the checkpoint's state does not fit this headway: novelty"):
+    with pytest.raises(RunError) as caught:
         Progress.from_json(data)
+    assert str(caught.value) == (
+        "the checkpoint's state does not fit this headway: novelty; go on with the headway that "
+        "wrote it, or train again with another --out"
+    )

@@ -1,0 +1,68 @@
+"""`headway export`: a trained run for other libraries."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from ..errors import ConfigError
+from .options import Json, Run
+
+PACKAGES = {"hf": "transformers", "ctranslate2": "ctranslate2"}
+
+To = Annotated[
+    str,
+    typer.Option("--to", metavar="FORMAT", help="hf (Hugging Face transformers) or ctranslate2."),
+]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="FOLDER", help="The folder to make; new or empty.")
+]
+Stored = Annotated[
+    str,
+    typer.Option(
+        "--quantization", help="For ctranslate2, how weights are stored: int8 or float32."
+    ),
+]
+
+
+def export(
+    run: Run, to: To, out: Out, quantization: Stored = "float32", as_json: Json = False
+) -> None:
+    """Writes a run in the format of another library.
+
+    The library, if it is installed, then loads the folder and must compute what the run computes.
+
+    Example: headway export runs/mine --to ctranslate2 --quantization int8 --out exported
+    """
+    from ..api import load
+    from ..api.export import Format, Quantization
+    from ..api.export import export as write
+
+    _require_known("--to", to, get_args(Format))
+    _require_known("--quantization", quantization, get_args(Quantization))
+    done = write(load(run, device="cpu"), to, out, quantization)  # type: ignore[arg-type]
+    check = done.check
+    if check is None:
+        package = PACKAGES[to]
+        print(
+            f"the export was not checked: {package} is not installed; pip install 'headway[{to}]'",
+            file=sys.stderr,
+        )
+    if as_json:
+        record = {"out": str(done.folder), "to": to, "layout": done.layout}
+        print(json.dumps({**record, "check": asdict(check) if check else None}))
+        return
+    print(f"{done.folder}: {done.layout}")
+    if check is not None:
+        print(
+            f"largest difference of {check.what}: {check.difference:.2g} "
+            f"({check.sentences} sentences of {check.origin})"
+        )
+
+
+def _require_known(option: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise ConfigError(f"{option} {given}: expected one of {', '.join(known)}")

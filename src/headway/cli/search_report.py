@@ -1,0 +1,136 @@
+"""`headway search-report`: which errors are the search's, and which the model's."""
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ConfigError
+from .evaluate import Group
+from .options import (
+    Alpha,
+    Data,
+    Format,
+    Json,
+    MaxLength,
+    Run,
+    Source,
+    Target,
+    Threads,
+    With,
+    set_threads,
+)
+from .pairs import grouped, read_pairs, ungrouped
+
+if TYPE_CHECKING:
+    from ..api import Translator
+
+SECONDS = 5.0  # between two lines of progress
+
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="Take only so many inputs, the first ones.")
+]
+Beams = Annotated[
+    str, typer.Option("--beams", help="The beams to hold against the argmax, as 1,2,5,10.")
+]
+MaxNodes = Annotated[
+    int | None,
+    typer.Option(
+        "--max-nodes",
+        min=1,
+        help="Beginnings of outputs to look at for one input; beyond, it is not proven.",
+    ),
+]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
+
+
+def search_report(
+    run: Run,
+    source: Source = None,
+    target: Target = None,
+    data: Data = None,
+    form: Format = None,
+    group: Group = False,
+    limit: Limit = None,
+    beams: Beams = "1,2,5,10",
+    alpha: Alpha = None,
+    max_length: MaxLength = None,
+    max_nodes: MaxNodes = None,
+    more: With = None,
+    threads: Threads = None,
+    markdown: Markdown = False,
+    as_json: Json = False,
+) -> None:
+    """Holds beams against the true argmax of the model.
+
+    Says in how many inputs a beam found it, how much it lost elsewhere and, where right answers are
+    given, which errors are the model's and which the search's. By default on the run's test set;
+    --source alone takes inputs without answers. Made for short outputs: where the argmax is not
+    proven within --max-nodes, the table says so.
+
+    Example: headway search-report runs/mine --limit 200
+    """
+    from ..api import load
+    from ..studies.search_report import search_report as make_report
+
+    widths = _numbers(beams)
+    set_threads(threads)
+    translator = load(run, *(more or []))
+    sources, references, places = _inputs(translator, source, target, data, form, group)
+    report = make_report(
+        translator,
+        sources[:limit],
+        None if references is None else references[:limit],
+        beams=widths,
+        alpha=alpha,
+        max_nodes=max_nodes,
+        max_length=max_length,
+        places=places[:limit],
+        progress=Lines(),
+    )
+    if as_json:
+        print(json.dumps({"run": str(run), **report.to_dict()}, ensure_ascii=False))
+    else:
+        print(report.markdown() if markdown else report.text())
+
+
+class Lines:
+    """Tells on standard error how far the search is, now and then."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if time.monotonic() - self.last >= SECONDS:
+            self.last = time.monotonic()
+            print(f"{done}/{total} inputs searched", file=sys.stderr, flush=True)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigError(f"--beams {text}: expected whole numbers with commas, such as 1,2,5,10")
+    return [int(part) for part in parts]
+
+
+def _inputs(
+    translator: "Translator",
+    source: str | None,
+    target: str | None,
+    data: str | None,
+    form: str | None,
+    group: bool,
+) -> tuple[list[str], list[list[str]] | None, list[str]]:
+    """Sources, right answers if there are any, and places."""
+    if source is None or target is not None or data is not None:
+        rows = read_pairs(translator, source, target, data, form)
+        return grouped(rows) if group else ungrouped(rows)
+    if form is not None or group:
+        name, partner = ("--format", "--data") if form is not None else ("--group", "--target")
+        raise ConfigError(f"{name} goes with {partner}; --source alone is plain lines of inputs")
+    from ..data.lines import read_lines
+
+    sources = list(read_lines(source))
+    return sources, None, [f"{source}:{number}" for number in range(1, len(sources) + 1)]

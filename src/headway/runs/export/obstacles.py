@@ -1,0 +1,14 @@
+"""Settings that another library has no place for, named as a run file names them."""
+
+import json
+from typing import Any
+
+
+class Obstacles:
+    """Collects settings that prevent an export, each with the reason."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def add(self, key: str, value: Any, reason: str) -> None:
+        self.found.append(f"{key} = {json.dumps(value)} ({reason})")

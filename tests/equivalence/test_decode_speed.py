@@ -1,0 +1,109 @@
+"""The benchmark of decoding compares the same work: every contestant finds the same outputs."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import headway
+
+FILE = Path(__file__).parents[2] / "benchmarks" / "decode_speed.py"
+RUN = """
+task = "translate"
+[data]
+train = "pairs.tsv"
+valid = "pairs.tsv"
+[text]
+kind = "characters"
+[model]
+d_model = 32
+d_ff = 32
+n_heads = 2
+encoder_layers = 1
+decoder_layers = 1
+[train]
+steps = 60
+batch_tokens = 256
+lr = 5e-3
+evaluate_every = 60
+[search]
+max_ratio = 0
+max_extra = 12  # one limit for all: peers have one for a batch
+"""
+
+
+@pytest.fixture(scope="module")
+def bench():
+    spec = importlib.util.spec_from_file_location("decode_speed", FILE)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("decode")
+    words = ["abc", "cab", "bca", "bac", "acb", "cba", "aab", "bbc", "cca", "abab", "caca"]
+    (folder / "pairs.tsv").write_text("".join(f"{w}\t{w[::-1]}\n" for w in words * 4))
+    (folder / "test.txt").write_text("".join(f"{w}\n" for w in [*words, "abcabc", "c"]))
+    (folder / "run.toml").write_text(RUN)
+    headway.train(headway.read_config(folder / "run.toml"), folder / "run")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_all_contestants_find_the_same(bench, run, tmp_path):
+    translator = headway.load(run / "run")
+    sources = translator.task.source.encode_batch((run / "test.txt").read_text().split())
+    contestants = bench.make_contestants(
+        run / "run", tmp_path, 1, [bench.OURS, bench.HF, bench.CT2]
+    )
+    for beam in (5, 1):
+        for one in contestants.values():
+            if hasattr(one, "tune"):
+                one.tune(sources[:2], beam)
+        seconds, outputs = bench.whole_set(contestants, sources, beam, rounds=1, threads=1)
+        assert all(len(each) == 1 for each in seconds.values())
+        assert len(set(map(tuple, outputs[bench.OURS]))) > 5
+        for peer in (bench.HF, bench.CT2):
+            counts = bench.agreement(translator, sources, outputs[bench.OURS], outputs[peer])
+            assert counts["same"] + counts["tie"] == len(sources), (beam, peer, counts)
+    alone = bench.latency(contestants, sources, 2, threads=1)
+    assert alone["ratios"].keys() == {f"headway/{peer}" for peer in (bench.HF, bench.CT2)}
+
+
+@pytest.mark.slow
+def test_the_program_ends_with_a_line_of_json(bench, run, capsys):
+    arguments = [str(run / "run"), "--source", str(run / "test.txt")]
+    assert bench.main([*arguments, "--rounds", "2", "--latency", "4", "--threads", "1"]) == 0
+    line = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert line["name"] == "decode_speed"
+    assert {"headway/huggingface", "headway/ctranslate2 fp32", "headway/ctranslate2 int8"} <= set(
+        line["ratios"]
+    )
+    assert all(value > 0 for value in line["ratios"].values())
+    assert line["results"]["memory_mb"][bench.OURS] > 50
+
+
+def test_differences_are_told_by_the_models_own_score(bench, run):
+    translator = headway.load(run / "run")
+    sources = translator.task.source.encode_batch(["abc", "cab", "bca"])
+    ours = bench.Headway(run / "run", 1)(sources, 5)
+    worse = [ours[0], ours[1][:-1], ours[2]]
+    assert bench.agreement(translator, sources, ours, worse) == {
+        "same": 2,
+        "tie": 0,
+        "ours better": 1,
+        "peer's better": 0,
+    }
+    assert bench.agreement(translator, sources, worse, ours)["peer's better"] == 1

@@ -1,0 +1,390 @@
+"""`headway translate` with everything it offers: requests, terms, alignments, traces, ensembles."""
+
+import gzip
+import io
+import json
+import math
+import re
+import shutil
+import sys
+
+import pytest
+
+from headway.cli import main
+from headway.cli.options import Grouped
+from headway.cli.translate import translate
+
+RUN_FILE = """
+[data]
+train = "pairs.tsv"
+test = "pairs.tsv"
+max_length = 16
+
+[text]
+kind = "words"
+
+[model]
+d_model = 16
+d_ff = 16
+n_heads = 2
+encoder_layers = 1
+decoder_layers = 2
+
+[train]
+steps = 40
+lr = 0.01
+
+[search]
+beam = 3
+max_length = 12
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with two runs of one vocabulary and a run of another."""
+    folder = tmp_path_factory.mktemp("place")
+    words = ("one", "two", "three", "four", "five", "six")
+    rows = [[words[i % 6], words[i // 6 % 6], words[(i * 5) % 6]] for i in range(36)]
+    lines = [f"{' '.join(row)}\t{' '.join(reversed(row))}\n" for row in rows]
+    (folder / "pairs.tsv").write_text("".join(lines))
+    (folder / "run.toml").write_text(RUN_FILE)
+    (folder / "inputs.txt").write_text("one two three\n\nsix\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.delenv("HEADWAY_DATA", raising=False)
+        patch.chdir(folder)
+        assert main(["train", "run.toml", "--out", "run"]) == 0
+        assert main(["train", "run.toml", "seed=2", "train.steps=8", "--out", "other"]) == 0
+        bytewise = ("text.kind=bytes", "train.steps=2", "data.max_length=60")
+        assert main(["train", "run.toml", *bytewise, "--out", "bytes"]) == 0
+        yield folder
+
+
+@pytest.fixture
+def headway(place, capfd):
+    """Runs a command: exit code, standard output, standard error."""
+
+    def run(*arguments, typed=None):
+        with pytest.MonkeyPatch.context() as patch:
+            if typed is not None:
+                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
+            capfd.readouterr()
+            code = main(list(arguments))
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def records(headway):
+    """Runs a `translate --json` that must work: its objects and its standard error."""
+
+    def run(*arguments, typed=None):
+        code, stdout, stderr = headway("translate", "run", *arguments, "--json", typed=typed)
+        assert code == 0, stderr
+        return [json.loads(line) for line in stdout.splitlines()], stderr
+
+    return run
+
+
+@pytest.fixture
+def fails(headway):
+    """Runs a command that must fail with the code and say one line, which is given back."""
+
+    def run(code, *arguments, typed=None):
+        got, stdout, stderr = headway(*arguments, typed=typed)
+        assert (got, stdout) == (code, ""), stderr
+        [line] = stderr.splitlines()
+        assert line.startswith("headway: error: ")
+        return line.removeprefix("headway: error: ")
+
+    return run
+
+
+def texts(records):
+    return [record["outputs"][0]["text"] for record in records]
+
+
+# Requests
+
+
+REQUESTS = [
+    {"source": "one two three", "require": ["six"]},
+    {"source": "one two three", "require": [["zero", "four"]], "forbid": ["three"]},
+    {"source": "one two three", "prefix": "five s"},
+    {"source": "one two three", "require": ["zero"]},
+    {"source": ""},
+]
+
+
+def test_requests_in_json_lines(records, place):
+    content = "".join(json.dumps(request) + "\n" for request in REQUESTS)
+    (place / "asked.jsonl").write_text(content)
+    found, stderr = records("asked.jsonl")
+    said = [text.split() for text in texts(found)]
+    assert "six" in said[0]
+    assert "four" in said[1]
+    assert "three" not in said[1]
+    assert said[2][:2] == ["five", "six"]
+    assert said[4] == []
+    assert [r["outputs"][0].get("unmet") for r in found] == [[], [], None, ["zero"], None]
+    assert stderr == 'headway: warning: asked.jsonl:4: required "zero" is missing\n'
+    with gzip.open(place / "asked.jsonl.gz", "wt") as file:
+        file.write(content)
+    assert records("asked.jsonl.gz")[0] == found
+    typed, stderr = records("--jsonl", typed=content)
+    assert typed == found
+    assert 'standard input:4: required "zero" is missing' in stderr
+
+
+def test_mistakes_in_requests_name_file_and_line(fails, place):
+    (place / "wrong.jsonl").write_text('{"source": "one"}\n{"source": "one", "requires": []}\n')
+    assert fails(1, "translate", "run", "wrong.jsonl") == (
+        "wrong.jsonl:2: unknown key 'requires'; expected source, require, forbid, prefix"
+    )
+    message = fails(1, "translate", "run", "--jsonl", typed="one two\n")
+    assert message.startswith("standard input:1: not valid JSON (")
+    clash = '{"source": "one", "require": ["six"], "forbid": ["six"]}\n'
+    message = fails(1, "translate", "run", "--jsonl", typed=clash)
+    assert message.startswith("standard input:1: 'six' is required while 'six' is forbidden")
+
+
+def test_a_prefix_for_all_lines(headway, records):
+    code, stdout, _ = headway("translate", "run", "inputs.txt", "--prefix", "six f")
+    assert code == 0
+    first, blank, last = stdout.split("\n")[:3]
+    assert re.match("six f(our|ive)", first)
+    assert blank == ""
+    assert re.match("six f(our|ive)", last)
+    own = '{"source": "one", "prefix": "two "}\n{"source": "one"}\n'
+    found, _ = records("--jsonl", "--prefix", "six ", typed=own)
+    assert [text.split()[0] for text in texts(found)] == ["two", "six"]
+
+
+def test_a_prefix_that_cannot_be_written(fails):
+    assert fails(1, "translate", "run", "inputs.txt", "--prefix", "six zebra ") == (
+        "inputs.txt:1: the prefix 'six zebra ' cannot be written: the vocabulary reads it as "
+        "'six ⟨unk⟩'; use words of the training data"
+    )
+
+
+def test_a_glossary(headway, records, fails, place):
+    (place / "terms.tsv").write_text("two\tsix\nsix\tzero | none\n")
+    found, stderr = records("inputs.txt", "--glossary", "terms.tsv")
+    assert "six" in texts(found)[0].split()
+    assert found[0]["outputs"][0]["unmet"] == []
+    assert found[2]["outputs"][0]["unmet"] == ["zero | none"]
+    assert stderr == 'headway: warning: inputs.txt:3: required "zero | none" is missing\n'
+    code, stdout, stderr = headway("translate", "run", "inputs.txt", "--glossary", "terms.tsv")
+    assert code == 0, "a term that is missing is no failure"
+    assert stdout.splitlines() == texts(found)
+    (place / "half.tsv").write_text("two\tsix\nthree\n")
+    message = fails(1, "translate", "run", "inputs.txt", "--glossary", "half.tsv")
+    assert message.startswith("half.tsv:2: 'three' has no target term")
+    assert "absent.tsv" in fails(1, "translate", "run", "inputs.txt", "--glossary", "absent.tsv")
+
+
+# Searching
+
+
+def test_sampling_is_drawn_from_the_seed(headway, monkeypatch):
+    options = ("inputs.txt", "--sample", "--nbest", "4", "--seed", "5")
+    code, first, _ = headway("translate", "run", *options)
+    assert code == 0
+    assert [line.split(" ||| ")[0] for line in first.splitlines()] == [*"0000", "1", *"2222"]
+    assert headway("translate", "run", *options)[1] == first
+    assert headway("translate", "run", *options[:-1], "6")[1] != first
+    monkeypatch.setattr("headway.cli.translate.CHUNK_LINES", 1)
+    assert headway("translate", "run", *options)[1] == first, "chunks change no draw"
+
+
+def test_sampling_from_one_token_is_greedy_search(headway):
+    greedy = headway("translate", "run", "inputs.txt", "--beam", "1")[1]
+    assert headway("translate", "run", "inputs.txt", "--sample", "--top-k", "1")[1] == greedy
+    cold = ("--sample", "--temperature", "0.001", "--top-p", "0.5")
+    assert headway("translate", "run", "inputs.txt", *cold)[1] == greedy
+
+
+def test_lengths_repetitions_and_the_stop_rule(records):
+    found, _ = records("inputs.txt", "--min-length", "9", "--no-repeat", "1")
+    for record in (found[0], found[2]):
+        tokens = record["outputs"][0]["tokens"]
+        assert len(tokens) == len(set(tokens)), "no token comes twice"
+    long, _ = records("inputs.txt", "--min-length", "9")
+    assert all(len(record["outputs"][0]["tokens"]) >= 8 for record in (long[0], long[2]))
+    safe, _ = records("inputs.txt", "--stop", "safe")
+    plain, _ = records("inputs.txt")
+    assert all(
+        one["outputs"][0]["score"] >= other["outputs"][0]["score"] - 1e-6
+        for one, other in zip(safe, plain, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--beam", "0"), "search: beam = 0: expected a whole number of at least 1"),
+        (("--alpha", "nan"), "search: alpha = nan: expected a number"),
+        (("--alpha", "inf"), "search: alpha=inf is not a finite number; 0 to 1 is usual"),
+        (
+            ("--alpha", "abc"),
+            "Invalid value for '--alpha': 'abc' is not a number; see headway translate --help",
+        ),
+        (
+            ("--beam", "2", "--nbest", "3"),
+            "search: n_best=3 does not fit beam=2; n_best lies between 1 and beam: lower n_best",
+        ),
+        (("--beam", "many"), "Invalid value for '--beam': 'many' is not a whole number; see"),
+        (("--nbest", "0"), "search: n_best = 0: expected a whole number of at least 1"),
+        (("--stop", "soon"), 'search: stop = "soon": expected one of "finished", "safe"'),
+        (("--temperature", "0.5"), 'search: temperature=0.5 has no meaning with method="beam"'),
+        (
+            ("--sample", "--temperature", "0"),
+            "search: temperature = 0.0: expected a number greater than 0",
+        ),
+        (("--sample", "--top-p", "2"), "search: top_p = 2.0: expected"),
+        (("--align-layer", "top"), "--align-layer top: expected the number of a layer, or mean"),
+        (("--align-layer", "2"), "no attention layer 2; the model has 2: 0 to 1, or mean"),
+        (("--engine", "quick"), "no engine 'quick'; expected headway or ctranslate2"),
+        (("--trace", "t.jsonl", "--split"), "a trace shows one search, and split lines have"),
+        (("--trace", "t.jsonl", "--sample"), 'method = "sample" has no trace; set method = "beam"'),
+        (("--sample", "--glossary", "all.tsv"), 'method = "sample" cannot search with required or'),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(fails, place, options, message):
+    (place / "all.tsv").write_text("one\tsix\n")
+    assert fails(2, "translate", "run", "inputs.txt", *options).startswith(message)
+
+
+# Looking inside
+
+
+def test_alignments(headway, records):
+    plain = headway("translate", "run", "inputs.txt")[1].splitlines()
+    lines = headway("translate", "run", "inputs.txt", "--align")[1].splitlines()
+    found, _ = records("inputs.txt", "--align")
+    for text, line, record in zip(plain, lines, found, strict=True):
+        output = record["outputs"][0]
+        pairs = [f"{source}-{i}" for i, source in enumerate(output["alignment"])]
+        assert line == f"{text} ||| {' '.join(pairs)}"
+        assert len(output["alignment"]) == len(output["tokens"])
+        assert record["source_tokens"] == record["source"].split()
+        assert set(output["alignment"]) <= set(range(len(record["source_tokens"])))
+    numbered = headway("translate", "run", "inputs.txt", "--align", "--nbest", "2")[1]
+    assert re.match(r"0 \|\|\| [a-z ]+ \|\|\| -[0-9.]+ \|\|\| \d-0", numbered)
+    last, _ = records("inputs.txt", "--align-layer", "-1")
+    assert last == records("inputs.txt", "--align-layer", "1")[0]
+    assert records("inputs.txt", "--align-layer", "mean")[0] == found
+
+
+def test_traces(headway, place, records, fails):
+    found, _ = records("inputs.txt", "--trace", "trace.jsonl")
+    assert texts(found) == texts(records("inputs.txt")[0])
+    lines = (place / "trace.jsonl").read_text(encoding="utf-8").splitlines()
+    first, blank, last = (json.loads(line) for line in lines)
+    assert (first["place"], first["source"]) == ("inputs.txt:1", "one two three")
+    assert blank == {"place": "inputs.txt:2", "source": ""}
+    assert last["beam"] == 3
+    step = first["steps"][0]
+    assert len(step["text"]) == len(step["token"]) == len(step["score"]) == len(step["fate"])
+    kept = [text for text, fate in zip(step["text"], step["fate"], strict=True) if fate == "kept"]
+    assert found[0]["outputs"][0]["tokens"][0] in kept
+    message = fails(1, "translate", "run", "inputs.txt", "--trace", "absent/trace.jsonl")
+    assert message == "--trace absent/trace.jsonl cannot be written: No such file or directory"
+
+
+# Several runs
+
+
+def test_ensembles(headway, records, fails):
+    alone, _ = records("inputs.txt")
+    twice, _ = records("inputs.txt", "--with", "run", "--with", "run")
+    mixed, _ = records("inputs.txt", "--with", "other")
+    assert texts(twice) == texts(alone)
+    scores = [
+        [record["outputs"][0]["score"] for record in found] for found in (alone, twice, mixed)
+    ]
+    assert scores[1] == pytest.approx(scores[0], abs=1e-4)
+    assert scores[2] != pytest.approx(scores[0], abs=1e-4)
+    message = fails(1, "translate", "run", "inputs.txt", "--with", "bytes")
+    assert message.startswith("bytes has another source vocabulary than run, and an ensemble needs")
+
+
+def test_ensembles_are_evaluated_and_scored(headway):
+    code, stdout, _ = headway("evaluate", "run", "--with", "other", "--json", "--beam", "1")
+    assert code == 0
+    record = json.loads(stdout)
+    assert [one["run"] for one in record["with"]] == ["other"]
+    table = headway("evaluate", "run", "--with", "other", "--beam", "1")[1]
+    assert re.search(r"^with other; weights: .+, step 8$", table, re.MULTILINE)
+    one, two, both = (
+        [json.loads(line) for line in headway("score", *runs, "--json")[1].splitlines()]
+        for runs in (["run"], ["other"], ["run", "--with", "other"])
+    )
+    assert len(both) == 36
+    for a, b, mixed in zip(one, two, both, strict=True):
+        pairs = zip(a["token_log_probs"], b["token_log_probs"], strict=True)
+        mean = [math.log((math.exp(x) + math.exp(y)) / 2) for x, y in pairs]
+        assert mixed["token_log_probs"] == pytest.approx(mean, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("model.safetensors", r"^hurt/model\.safetensors is damaged \(.+\); "),
+        ("run.toml", r"^hurt/run\.toml is damaged \(.+\); restore it from a copy$"),
+        ("headway.json", r"^hurt/headway\.json is damaged; restore it from a copy, or train again"),
+        (
+            "codecs/tokenizer.json",
+            r"^the tokenizer hurt/codecs/tokenizer\.json is damaged \(.+\); ",
+        ),
+    ],
+)
+def test_a_damaged_run(fails, place, damage, message):
+    shutil.rmtree(place / "hurt", ignore_errors=True)
+    shutil.copytree(place / "run", place / "hurt")
+    file = place / "hurt" / damage
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    for arguments in (["translate", "hurt"], ["translate", "run", "--with", "hurt"]):
+        assert re.search(message, fails(1, *arguments, "inputs.txt"))
+
+
+def test_a_foreign_directory(fails, place):
+    (place / "foreign").mkdir(exist_ok=True)
+    (place / "foreign" / "config.json").write_text("{}")
+    for arguments in (["translate", "foreign"], ["translate", "run", "--with", "foreign"]):
+        message = fails(1, *arguments, "inputs.txt")
+        assert message.startswith("foreign is not a run directory (it has no headway.json); ")
+
+
+# Help
+
+
+def test_help_groups_the_options():
+    import typer
+
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app.command(cls=Grouped)(translate)
+    command = typer.main.get_command(app)
+    with command.make_context("headway translate", ["run"]) as context:
+        shown = command.get_help(context)
+    headings = re.findall(r"^(\w[\w ]+):$", shown, re.MULTILINE)
+    assert headings == [
+        "Arguments",
+        "Options",
+        "Search",
+        "Sampling",
+        "Terms and beginnings",
+        "Looking inside",
+        "Computing",
+    ]
+    sampling = shown.partition("\nSampling:\n")[2].partition("\nTerms")[0]
+    assert re.findall(r"^  (--[\w-]+)", sampling, re.MULTILINE) == [
+        "--sample",
+        "--temperature",
+        "--top-k",
+        "--top-p",
+        "--seed",
+    ]

@@ -1,0 +1,79 @@
+"""Requests from JSON: what is taken, and what is refused in which words."""
+
+import json
+
+import pytest
+
+from headway import Request
+from headway.api.request import parse_request
+from headway.errors import DataError
+
+
+def test_all_that_can_be_asked():
+    entry = {
+        "source": "a dog",
+        "require": ["Hund", ["Tier", "Vieh"]],
+        "forbid": ["Katze"],
+        "prefix": "Ein ",
+    }
+    expected = Request("a dog", ("Hund", ("Tier", "Vieh")), ("Katze",), "Ein ")
+    assert parse_request(json.dumps(entry), "r.jsonl:1") == expected
+
+
+def test_only_a_source_is_needed():
+    assert parse_request('{"source": ""}', "x") == Request("")
+    assert parse_request(" ", "x") == Request("")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            '{"source": "a", "requires": []}',
+            "unknown key 'requires'; expected source, require, forbid, prefix",
+        ),
+        ('{"require": []}', "no key 'source'; the object has require"),
+        ("{}", "no key 'source'; the object has nothing"),
+        ('"a dog"', """expected an object such as {"source": "..."}, got '"a dog"'"""),
+        ('{"source": 3}', "'source' is 3; expected a text"),
+        ('{"source": "a", "prefix": null}', "'prefix' is null; expected a text"),
+        (
+            '{"source": "a", "require": "Hünd"}',
+            "'require' holds \"Hünd\"; expected a list of texts, or of lists of alternative texts",
+        ),
+        (
+            '{"source": "a", "require": [["Hund", 3]]}',
+            "'require' holds [\"Hund\", 3]; expected a list of texts, or of lists of alternative "
+            "texts",
+        ),
+        (
+            '{"source": "a", "forbid": [["b"]]}',
+            "'forbid' holds [[\"b\"]]; expected a list of texts",
+        ),
+    ],
+)
+def test_what_is_refused(line, message):
+    with pytest.raises(DataError) as error:
+        parse_request(line, "r.jsonl:7")
+    assert str(error.value) == f"r.jsonl:7: {message}"
+
+
+def test_what_is_no_json_is_refused():
+    with pytest.raises(
+        DataError, match=r"^r:2: not valid JSON \(.+\); expected one object per line$"
+    ):
+        parse_request('{"source": ', "r:2")
+
+
+def test_a_text_in_place_of_a_list_is_refused_in_python():
+    with pytest.raises(TypeError, match=r"require takes a list of terms; write require=\['Hund'\]"):
+        Request("a dog", require="Hund")
+    with pytest.raises(TypeError, match="forbid takes a list"):
+        Request("a dog", forbid="Hund")
+
+
+def test_what_is_blank():
+    assert Request(" \t").is_blank
+    assert Request("", forbid=["x"], prefix=" ").is_blank
+    assert not Request("", prefix="Ein").is_blank
+    assert not Request("", require=["Hund"]).is_blank
