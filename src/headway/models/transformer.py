@@ -167,7 +167,8 @@ class Transformer(SequenceModel):
         encoded = self.encode(batch["src"], batch["src_valid"])
         memory = {"valid": batch["src_valid"]}
         for i, layer in enumerate(self._decoder_layers()):
-            memory[f"{i}.key"], memory[f"{i}.value"] = layer.cross.project(encoded)
+            key, value = layer.cross.project(encoded)
+            memory[f"{i}.key"], memory[f"{i}.value"] = key.contiguous(), value.contiguous()
         widths = [layer.attention.widths for layer in self._decoder_layers()]
         state = State(memory, {"past": Past(widths, encoded.size(0), encoded)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]

@@ -5,7 +5,7 @@ search may reorder, thin out and fork. Modules hold weights only. Search imports
 family; families import this file and no search.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Protocol, Self
 
@@ -50,7 +50,7 @@ class Past:
 
     A step writes one slot for each hypothesis (and token). Reordering a beam moves no slot: it
     changes only which slots each hypothesis descends from. Slots that nobody descends from are
-    dropped when the buffers are full; otherwise the buffers double.
+    dropped when sentences leave, or when the buffers are full; otherwise the buffers double.
 
     Args:
         widths: of keys and values of each layer, (heads, width) each.
@@ -94,48 +94,47 @@ class Past:
         Shape: (B, H, N*t, E) each -> (B, H, K, E) each.
         """
         end = self.visible.size(2)
-        keys, values = self.buffers[layer]
-        keys[:, :, end - key.size(2) : end] = key
-        values[:, :, end - key.size(2) : end] = value
-        return keys[:, :, :end], values[:, :, :end]
+        filled = []
+        for buffer, new in zip(self.buffers[layer], (key, value), strict=True):
+            buffer[:, :, end - new.size(2) : end] = new
+            filled.append(buffer[:, :, :end])
+        return filled[0], filled[1]
 
     def reorder(self, parents: Tensor) -> "Past":
         return self._with(self.buffers, select(self.visible, parents))
 
     def keep(self, rows: Tensor) -> "Past":
-        return self._with(self._each(lambda buffer: buffer[rows]), self.visible[rows])
+        kept = self._with(self.buffers, self.visible[rows])
+        kept._gather(rows, kept._ancestors())
+        return kept
 
     def fork(self) -> "Past":
-        return self._with(self._each(torch.clone), self.visible)
+        buffers = [[buffer.clone() for buffer in layer] for layer in self.buffers]
+        return self._with(buffers, self.visible)
 
     def _make_room(self, more: int) -> None:
-        used, capacity = self.visible.size(2), self.buffers[0][0].size(2)
-        if used + more <= capacity:
-            return
-        ancestors = self.visible.any(dim=1)  # (B, K)
-        kept = int(ancestors.sum(dim=1).max()) if ancestors.numel() else 0
-        if 2 * (kept + more) <= capacity:
-            slots = ancestors.byte().argsort(dim=1, descending=True, stable=True)[:, :kept]
-            self.visible = self.visible.gather(
-                2, slots[:, None].expand(-1, self.visible.size(1), -1)
-            )
-            rows = torch.arange(slots.size(0), device=slots.device)[:, None]
-            for layer in self.buffers:
-                for buffer in layer:
-                    buffer[:, :, :kept] = buffer.transpose(1, 2)[rows, slots].transpose(1, 2)
-            return
-        grown = max(used + more, 2 * capacity)
+        if self.visible.size(2) + more > self.buffers[0][0].size(2):
+            rows = torch.arange(self.visible.size(0), device=self.visible.device)
+            self._gather(rows, self._ancestors(), more)
 
-        def enlarge(buffer: Tensor) -> Tensor:
-            B, H, _, E = buffer.shape
-            larger = buffer.new_empty(B, H, grown, E)
-            larger[:, :, :used] = buffer[:, :, :used]
-            return larger
+    def _ancestors(self) -> Tensor:
+        """The slots somebody descends from, first in each row (B, K'); the rest is filling."""
+        is_seen = self.visible.any(dim=1)  # (B, K)
+        n = int(is_seen.sum(dim=1).max()) if is_seen.numel() else 0
+        return is_seen.byte().argsort(dim=1, descending=True, stable=True)[:, :n]
 
-        self.buffers = self._each(enlarge)
+    def _gather(self, rows: Tensor, slots: Tensor, more: int = 0) -> None:
+        """Takes slots (B', K') of rows (B',) of the buffers, with room for as many again."""
+        B, K = slots.shape
+        self.visible = self.visible.gather(2, slots[:, None].expand(-1, self.visible.size(1), -1))
 
-    def _each(self, change: Callable[[Tensor], Tensor]) -> list[list[Tensor]]:
-        return [[change(buffer) for buffer in layer] for layer in self.buffers]
+        def taken(buffer: Tensor) -> Tensor:
+            H, E = buffer.size(1), buffer.size(3)
+            moved = buffer.new_empty(B, H, max(2 * K, K + more, 32), E)
+            moved[:, :, :K] = buffer.transpose(1, 2)[rows[:, None], slots].transpose(1, 2)
+            return moved
+
+        self.buffers = [[taken(buffer) for buffer in layer] for layer in self.buffers]
 
     def _with(self, buffers: list[list[Tensor]], visible: Tensor) -> "Past":
         past = copy(self)

@@ -113,13 +113,15 @@ class _Beam:
             finished_ends(ended.log_prob, ended.token_log_prob, ended.parent, self.n_tokens, alpha),
         )
         is_stuck = (going.log_prob == -torch.inf).all(dim=1)
-        is_lost = is_stuck & (self.finished.count[rows] == 0)
-        lost = unfinished_ends(self.live[is_lost], self.n_tokens, alpha)
-        self.unfinished.add(rows[is_lost], lost)
+        if is_stuck.any():
+            is_lost = is_stuck & (self.finished.count[rows] == 0)
+            lost = unfinished_ends(self.live[is_lost], self.n_tokens, alpha)
+            self.unfinished.add(rows[is_lost], lost)
         self.n_tokens += 1
         is_long = self.limits <= self.n_tokens
-        cut = unfinished_ends(going.log_prob[is_long], self.n_tokens, alpha)
-        self.unfinished.add(rows[is_long], cut)
+        if is_long.any():
+            cut = unfinished_ends(going.log_prob[is_long], self.n_tokens, alpha)
+            self.unfinished.add(rows[is_long], cut)
         self.is_done = is_stuck | is_long | self._can_stop(going)
         self.live = going.log_prob.masked_fill(self.is_done[:, None], -torch.inf)
         return going

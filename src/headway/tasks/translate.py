@@ -40,7 +40,7 @@ from ..search import (
     make_rules,
     sample,
 )
-from .decoding import decode_batches, side_by_side
+from .decoding import decode_batches, n_processes, side_by_side
 from .loss import Batch
 from .sequence_loss import SequenceLoss
 
@@ -158,15 +158,16 @@ class Translate:
             )
 
         device = _device(model)
+        processes = n_processes(len(sources), device)
         is_bound = [False] * len(sources) if constraints is None else [bool(c) for c in constraints]
         batches = []
         for group in (False, True):  # what is not constrained takes the fast way
             chosen = [i for i, bound in enumerate(is_bound) if bound == group]
             width = config.n_best if config.method == "sample" else config.beam
             lengths = [len(sources[i]) for i in chosen]
-            for rows in decode_batches(lengths, width, torch.get_num_threads()):
+            for rows in decode_batches(lengths, width, processes):
                 batches.append([chosen[i] for i in rows])
-        return side_by_side(find, batches)
+        return side_by_side(find, batches, processes)
 
     def trace(
         self,

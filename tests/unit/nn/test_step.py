@@ -97,24 +97,32 @@ def test_any_walk_of_a_beam(data):
     follower.write()
 
 
+def capacity(past):
+    return past.buffers[0][0].size(2)
+
+
 def test_buffers_double_when_everything_is_seen():
-    past, capacities = Past(WIDTHS, 1, torch.zeros(1), capacity=4), []
-    for _ in range(17):
-        past.open(1, 1)
-        past.write(0, torch.zeros(1, 1, 1, 2), torch.zeros(1, 2, 1, 3))
-        capacities.append(past.buffers[0][0].size(2))
-    assert capacities == [4] * 4 + [8] * 4 + [16] * 8 + [32]
+    follower, capacities = Follower(B=1, capacity=32), []
+    for _ in range(70):
+        follower.write()
+        capacities.append(capacity(follower.past))
+    assert capacities == [32] * 32 + [64] * 32 + [128] * 6
 
 
-def test_buffers_of_a_beam_with_one_ancestor_need_not_grow():
+def test_slots_of_a_beam_with_one_ancestor_are_dropped():
     """All hypotheses descend from the first one each time: only its slots are remembered."""
-    follower = Follower(B=2, capacity=64)
+    follower = Follower(B=2, capacity=32)
     follower.write()
     for _ in range(25):
         follower.reorder([[0] * 8] * 2)
         follower.write()
-    assert follower.past.visible.size(2) < 64
-    assert follower.past.buffers[0][0].size(2) == 64
+    assert follower.past.length == 26
+    assert follower.past.visible.size(2) < 60  # of 201 that were written
+    follower.reorder([[0] * 8] * 2)
+    follower.keep([1])
+    assert follower.past.visible.size(2) == 26
+    assert capacity(follower.past) == 52
+    follower.write()
 
 
 def test_a_step_within_capacity_does_not_copy_the_past():

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from worked_table import PIE
 
 from headway.models.table import TableModel
 from headway.search import SearchConfig, Tracer, beam, forced, greedy
@@ -11,23 +12,6 @@ from headway.view.search_tree import search_tree
 
 PICTURE = Path(__file__).parents[3] / "docs" / "images" / "beam.svg"
 
-PIE = {
-    "": {"he": -0.7, "i": -0.9},
-    "he": {"hit": -1.0, "struck": -2.2},
-    "i": {"was": -0.7, "got": -0.9},
-    "he hit": {"a": -1.1, "me": -0.8},
-    "i was": {"hit": -1.3, "struck": -2.3},
-    "he hit me": {"with": -0.8, "on": -1.9},
-    "he hit a": {"pie": -0.5, "tart": -1.0},
-    "he hit me with": {"a": -0.6, "one": -1.6},
-    "he hit me with a": {"pie": -0.3, "tart": -0.9},
-    "i was hit": {"END": -0.1},
-    "i was struck": {"END": -0.1},
-    "he hit a pie": {"END": -0.1},
-    "he hit a tart": {"END": -0.1},
-    "he hit me with a pie": {"END": -0.1},
-    "he hit me with a tart": {"END": -0.1},
-}
 BATCH = {"rows": torch.zeros(1)}
 LIMITS = torch.tensor([10])
 

@@ -1,11 +1,20 @@
 """Batches of a search: like lengths, within the budget, side by side, answers in order."""
 
-import threading
+import os
+import signal
+import sys
 
 import pytest
 import torch
 
-from headway.tasks.decoding import DECODE_TOKENS, decode_batches, side_by_side
+from headway.errors import DataError
+from headway.tasks.decoding import (
+    DECODE_TOKENS,
+    WORTH,
+    decode_batches,
+    n_processes,
+    side_by_side,
+)
 
 
 def test_batches_hold_like_lengths_within_the_budget():
@@ -33,31 +42,64 @@ def two_threads():
     torch.set_num_threads(before)
 
 
-def test_answers_come_in_order_from_one_thread_workers(two_threads):
-    seen = set()
-
+def test_answers_come_in_order_from_processes_with_one_thread(two_threads):
     def work(rows):
-        seen.add(threading.get_ident())
-        assert torch.get_num_threads() == 1
-        return [row * 10 for row in rows]
+        return [(row * 10, os.getpid(), torch.get_num_threads()) for row in rows]
 
-    assert side_by_side(work, [[3, 1], [0], [4, 2]]) == [0, 10, 20, 30, 40]
-    assert threading.get_ident() not in seen
+    found = side_by_side(work, [[3, 1], [0], [4, 2]], processes=2)
+    values, processes, threads = zip(*found, strict=True)
+    assert values == (0, 10, 20, 30, 40)
+    assert set(threads) == {1}
+    assert len(set(processes)) == 2
+    assert os.getpid() in processes
     assert torch.get_num_threads() == 2
 
 
-def test_one_batch_has_all_threads(two_threads):
+def test_a_model_is_searched_in_a_forked_process(two_threads):
+    weight = torch.randn(300, 300)
+    weight @ weight  # the threads of this process have been at work
+
+    def work(rows):
+        return [(weight[row] @ weight).sum().item() for row in rows]
+
+    assert side_by_side(work, [[0], [1]], processes=2) == pytest.approx(work([0, 1]), rel=1e-4)
+
+
+def test_one_process_has_all_threads(two_threads):
     assert side_by_side(lambda rows: [torch.get_num_threads() for _ in rows], [[0, 1]]) == [2, 2]
 
 
-def test_nothing_to_do(two_threads):
+def test_nothing_to_do():
     assert side_by_side(lambda rows: rows, []) == []
 
 
-def test_a_failure_is_passed_on_and_threads_are_given_back(two_threads):
+@pytest.mark.parametrize("bad", [0, 1])
+def test_a_failure_is_passed_on_and_threads_are_given_back(two_threads, bad):
     def work(rows):
-        raise ValueError(f"batch {rows}")
+        if rows == [bad]:
+            raise DataError(f"batch {rows}")
+        return rows
 
-    with pytest.raises(ValueError, match=r"batch \[0\]"):
-        side_by_side(work, [[0], [1]])
+    with pytest.raises(DataError, match=rf"batch \[{bad}\]"):
+        side_by_side(work, [[0], [1]], processes=2)
     assert torch.get_num_threads() == 2
+
+
+def test_a_process_that_was_killed_is_told(two_threads):
+    this = os.getpid()
+
+    def work(rows):
+        if os.getpid() != this:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return rows
+
+    with pytest.raises(RuntimeError, match="a process that searched was killed"):
+        side_by_side(work, [[0], [1]], processes=2)
+
+
+def test_processes_are_as_many_as_threads_where_it_is_worth_it(two_threads):
+    cpu = torch.device("cpu")
+    assert n_processes(10 * WORTH, cpu) == (2 if sys.platform.startswith("linux") else 1)
+    assert n_processes(WORTH, cpu) == 1
+    assert n_processes(0, cpu) == 1
+    assert n_processes(10 * WORTH, torch.device("cuda")) == 1

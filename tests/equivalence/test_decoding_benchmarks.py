@@ -1,4 +1,4 @@
-"""The benchmark of decoding compares the same work: every contestant finds the same outputs."""
+"""Benchmarks of decoding: all contestants find the same outputs; terms are met or reported."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ import torch
 
 import headway
 
-FILE = Path(__file__).parents[2] / "benchmarks" / "decode_speed.py"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 RUN = """
 task = "translate"
 [data]
@@ -35,13 +35,17 @@ max_extra = 12  # one limit for all: peers have one for a batch
 """
 
 
-@pytest.fixture(scope="module")
-def bench():
-    spec = importlib.util.spec_from_file_location("decode_speed", FILE)
+def load_benchmark(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return load_benchmark("decode_speed")
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +111,18 @@ def test_differences_are_told_by_the_models_own_score(bench, run):
         "peer's better": 0,
     }
     assert bench.agreement(translator, sources, worse, ours)["peer's better"] == 1
+
+
+def test_terms_are_met_or_reported(run, tmp_path, capsys):
+    terms = load_benchmark("terms")
+    counts = terms.Counter({"abc": 5, "cab": 2, "bca": 2, "ab": 2})
+    assert terms.rarest_word("abc ab bca cab .", counts) == "bca"
+    assert terms.rarest_word(". 12", counts) is None
+    for name, content in {"src": "abc\ncab\n", "tgt": "cba\nzzz\n"}.items():
+        (tmp_path / name).write_text(content)
+    files = ["--source", str(tmp_path / "src"), "--target", str(tmp_path / "tgt")]
+    assert terms.main([str(run / "run"), *files, "--counts", str(tmp_path / "tgt")]) == 0
+    line = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert line["name"] == "terms"
+    assert line["met"]["with terms"] == 1  # no z was ever seen, so "zzz" cannot be written
+    assert line["not met and not reported"] == 0
