@@ -10,12 +10,12 @@ import argparse
 import gc
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -28,7 +28,7 @@ from headway.api.export import export
 from headway.cli.allocator import keep_freed_memory
 from headway.data.collate import pad
 from headway.data.lines import read_lines
-from headway.errors import HeadwayError
+from headway.errors import DataError, HeadwayError
 from headway.search import SearchConfig
 from headway.text import BOS, EOS, PAD
 
@@ -74,6 +74,10 @@ class HuggingFace:
         )
         return f"batches of {self.batch[beam]}"
 
+    def settle(self, beam: int) -> None:
+        """Takes what is usually fastest."""
+        self.batch[beam] = 64
+
     def __call__(self, sources: Sources, beam: int) -> Outputs:
         return self.generate(sources, beam, self.batch.get(beam, 1))
 
@@ -107,8 +111,12 @@ class CTranslate2:
         shared = folder / "shared_vocabulary.json"
         self.words: list[str] = json.loads(shared.read_text(encoding="utf-8"))
         self.ids = {word: index for index, word in enumerate(self.words)}
-        self.alone = self._load(inter=1, intra=threads)  # the documented choice for one sentence
         self.chosen: dict[int, tuple[Any, int]] = {}
+
+    @cached_property
+    def alone(self) -> Any:
+        """The documented choice for one sentence."""
+        return self._load(inter=1, intra=self.threads)
 
     def _load(self, inter: int, intra: int) -> Any:
         import ctranslate2
@@ -125,6 +133,10 @@ class CTranslate2:
         )
         self.chosen[beam] = workers[name], size
         return f"{name}_threads = {self.threads}, {size} tokens in a batch"
+
+    def settle(self, beam: int) -> None:
+        """Takes what is usually fastest."""
+        self.chosen[beam] = self._load(inter=self.threads, intra=1), 1024
 
     def __call__(self, sources: Sources, beam: int) -> Outputs:
         worker, size = self.chosen[beam] if len(sources) > 1 else (self.alone, 0)
@@ -236,13 +248,39 @@ def one_by_one(
     return seconds
 
 
-def memory(run: Path, source: Path, name: str, threads: int, limit: int) -> float:
-    """Peak of resident memory of a process that translates with one contestant, in MB."""
-    arguments = [str(run), "--source", str(source), "--memory-of", name]
-    arguments += ["--threads", str(threads), "--limit", str(limit)]
-    command = [sys.executable, __file__, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[-1])
+def memory(given: argparse.Namespace, place: Path, name: str) -> float:
+    """Peak of the memory of a process that translates with one contestant, in MB.
+
+    Proportional set size, children included, so that pages which they share count once.
+    """
+    arguments = [str(given.run), "--source", str(given.source), "--memory-of", name]
+    arguments += ["--exports", str(place), "--threads", str(given.threads)]
+    arguments += ["--limit", str(given.limit)]
+    peak = 0.0
+    with subprocess.Popen([sys.executable, __file__, *arguments]) as process:
+        while process.poll() is None:
+            peak = max(peak, sum(map(proportional_size, family(process.pid))))
+            time.sleep(0.05)
+    if process.returncode:
+        raise RuntimeError(f"the process of {name} failed with {process.returncode}")
+    return peak
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:  # it has just ended
+        return []
+    return [pid, *(member for child in children for member in family(int(child)))]
+
+
+def proportional_size(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
 def ratios(seconds: Mapping[str, Sequence[float]]) -> dict[str, dict[str, Any]]:
@@ -283,7 +321,7 @@ def score(
     translator: headway.Translator, source: np.ndarray, tokens: list[int], alpha: float
 ) -> float:
     target = np.array([*tokens, EOS])
-    (log_probs,) = translator._forced([source], [target])
+    (log_probs,) = translator.forced([source], [target])
     return float(log_probs.sum()) / len(target) ** alpha
 
 
@@ -326,26 +364,25 @@ def compare(given: argparse.Namespace, sources: Sources, place: Path) -> dict[st
                 if name != OURS
             },
         }
-    results["one by one"] = latency(contestants, sources, given.latency, threads)
-    results["memory_mb"] = {
-        name: round(memory(given.run, given.source, name, threads, given.limit))
-        for name in contestants
-    }
+    for beam in (BEAM, 1):
+        name = "one by one" if beam == BEAM else f"one by one, beam {beam}"
+        results[name] = latency(contestants, sources, beam, given.latency, threads)
+    results["memory_mb"] = {name: round(memory(given, place, name)) for name in contestants}
     return results
 
 
 def latency(
-    contestants: Mapping[str, Search], sources: Sources, number: int, threads: int
+    contestants: Mapping[str, Search], sources: Sources, beam: int, number: int, threads: int
 ) -> dict[str, Any]:
     some = list(sources[:: max(1, len(sources) // number)])[:number]
-    one_by_one(contestants, some[:3], BEAM, threads)
-    seconds = one_by_one(contestants, some, BEAM, threads)
+    one_by_one(contestants, some[:3], beam, threads)
+    seconds = one_by_one(contestants, some, beam, threads)
     found = {}
     for name, each in seconds.items():
         cuts = quantiles(each, n=100)
         found[name] = {"median_ms": round(1e3 * cuts[49], 1), "p99_ms": round(1e3 * cuts[98], 1)}
         say(
-            f"  one sentence, {name}: median {found[name]['median_ms']} ms, "
+            f"  one sentence, beam {beam}, {name}: median {found[name]['median_ms']} ms, "
             f"99th percentile {found[name]['p99_ms']} ms"
         )
     return {"milliseconds": found, "ratios": ratios(seconds)}
@@ -360,11 +397,21 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--latency", type=int, default=100, help="sentences translated one by one")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--memory-of", choices=[OURS, HF, CT2, INT8], help=argparse.SUPPRESS)
+    parser.add_argument("--exports", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    for name in ("limit", "rounds", "latency", "threads"):
-        if getattr(given, name) < 1:
-            parser.error(f"--{name} is {getattr(given, name)}; expected 1 or more")
+    for name, least in {"limit": 2, "rounds": 1, "latency": 2, "threads": 1}.items():
+        if getattr(given, name) < least:
+            parser.error(f"--{name} is {getattr(given, name)}; expected {least} or more")
     return given
+
+
+def use_memory(given: argparse.Namespace, sources: Sources) -> None:
+    """Translates everything once, while somebody watches how large the process becomes."""
+    made = make_contestants(given.run, given.exports, given.threads, [given.memory_of])
+    contestant: Any = made[given.memory_of]
+    if hasattr(contestant, "settle"):
+        contestant.settle(BEAM)
+    contestant(sources, BEAM)
 
 
 def report(given: argparse.Namespace, results: dict[str, Any], n_sentences: int) -> dict[str, Any]:
@@ -372,7 +419,7 @@ def report(given: argparse.Namespace, results: dict[str, Any], n_sentences: int)
     import transformers
 
     named = {}
-    for part in (f"beam {BEAM}", "beam 1", "one by one"):
+    for part in (f"beam {BEAM}", "beam 1", "one by one", "one by one, beam 1"):
         suffix = "" if part == f"beam {BEAM}" else f" ({part})"
         for name, found in results[part]["ratios"].items():
             named[f"{name}{suffix}"] = found["of_medians"]
@@ -405,16 +452,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         translator = headway.load(given.run)
         lines = [line for line in read_lines(str(given.source)) if line.strip()][: given.limit]
         sources = translator.task.source.encode_batch(lines)
+        if len(sources) < 2:
+            raise DataError(f"{given.source} has {len(sources)} lines with text; give 2 or more")
+        if given.memory_of:
+            use_memory(given, sources)
+            return 0
         with tempfile.TemporaryDirectory() as place:
-            if given.memory_of:
-                contestant = make_contestants(
-                    given.run, Path(place), given.threads, [given.memory_of]
-                )[given.memory_of]
-                if hasattr(contestant, "tune"):
-                    contestant.tune(sources[:20], BEAM)
-                contestant(sources, BEAM)
-                print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-                return 0
             results = compare(given, sources, Path(place))
     except HeadwayError as error:
         say(f"error: {error}")

@@ -16,7 +16,7 @@ from typing import Any
 
 import headway
 from headway.data.lines import read_lines
-from headway.errors import HeadwayError
+from headway.errors import DataError, HeadwayError
 from headway.text.words import contains
 
 
@@ -47,7 +47,7 @@ def compare(
 
     def met(name: str) -> int:
         return sum(
-            word is None or contains(one.text, word)
+            word is not None and contains(one.text, word)
             for one, word in zip(found[name], words, strict=True)
         )
 
@@ -61,6 +61,7 @@ def compare(
     }
     return {
         "sentences": len(sources),
+        "terms": sum(word is not None for word in words),
         "met": {name: met(name) for name in found},
         "not met and not reported": silent,
         "bleu": {name: score.to_dict() for name, score in bleu.items()},
@@ -93,14 +94,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sources, references = (
             list(read_lines(name))[: given.limit] for name in (given.source, given.target)
         )
+        if len(sources) != len(references):
+            raise DataError(
+                f"{given.source} has {len(sources)} lines and {given.target} {len(references)}; "
+                "give files whose lines belong together"
+            )
         counts = Counter(word for line in read_lines(given.counts) for word in line.split())
         result = compare(model, sources, references, counts, beam=given.beam)
     except HeadwayError as error:
         say(f"error: {error}")
         return error.exit_code
     seconds = result["seconds"]
-    ratios = {"free/with terms": round(seconds["with terms"] / seconds["free"], 2)}
-    print(json.dumps({"name": "terms", "ratios": ratios, **result}, ensure_ascii=False))
+    record = {
+        "name": "terms",
+        "ratios": {"free/with terms": round(seconds["with terms"] / seconds["free"], 2)},
+        "compared": "sentences per second without terms and with one in each",
+    }
+    print(json.dumps({**record, **result}, ensure_ascii=False))
     return 0
 
 

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from functools import cache
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -189,9 +189,10 @@ def test_commands_exist(page):
             assert verb in VERBS, command
             unknown = {word.partition("=")[0] for word in rest if word.startswith("--")}
             assert unknown <= options_of(verb), command
-            for word in rest:
+            for before, word in pairwise([verb, *rest]):
                 if re.match(r"[a-z_.]+=", word):
-                    assert word.partition("=")[0] in known_keys(), command
+                    section = "search." if before == "--search" else ""
+                    assert section + word.partition("=")[0] in known_keys(), command
 
 
 def invocations(command: str) -> Iterator[list[str]]:

@@ -82,7 +82,7 @@ def test_all_contestants_find_the_same(bench, run, tmp_path):
         for peer in (bench.HF, bench.CT2):
             counts = bench.agreement(translator, sources, outputs[bench.OURS], outputs[peer])
             assert counts["same"] + counts["tie"] == len(sources), (beam, peer, counts)
-    alone = bench.latency(contestants, sources, 2, threads=1)
+    alone = bench.latency(contestants, sources, 5, 2, threads=1)
     assert alone["ratios"].keys() == {f"headway/{peer}" for peer in (bench.HF, bench.CT2)}
 
 

@@ -328,7 +328,9 @@ def test_translate_in_json(headway, trained, inputs):
     assert [record["source"] for record in records] == inputs.read_text().split("\n")
     for record in records:
         assert set(record) == {"source", "outputs"}
-        assert set(record["outputs"][0]) == {"text", "log_prob", "score", "tokens"}
+        [best] = record["outputs"]
+        assert {"text", "log_prob", "score", "tokens"} <= set(best)
+        assert len(best["token_log_probs"]) == len(best["tokens"]) + best["finished"]
     assert records[1]["outputs"][0]["text"] == ""
 
 

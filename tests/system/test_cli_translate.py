@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,9 @@ lr = 0.01
 beam = 3
 max_length = 12
 """
+
+
+EVALUATE = ("evaluate", "run", "--metric", "exact")
 
 
 @pytest.fixture(scope="module")
@@ -247,8 +251,32 @@ def test_lengths_repetitions_and_the_stop_rule(records):
         (("--sample", "--top-p", "2"), "search: top_p = 2.0: expected"),
         (("--align-layer", "top"), "--align-layer top: expected the number of a layer, or mean"),
         (("--align-layer", "2"), "no attention layer 2; the model has 2: 0 to 1, or mean"),
+        (("--search", "beam=0"), "search: beam = 0: expected a whole number of at least 1"),
+        (("--search", "min_ratio=x"), 'search: min_ratio = "x": expected a number of at least 0'),
+        (("--search", "bean=4"), "search: unknown key bean; did you mean beam?"),
+        (("--search", "beam=4\nalpha=2"), 'search: beam = "4\\nalpha=2": expected a whole number'),
+        (("--search", "beam"), "--search beam: expected KEY=VALUE, for example min_ratio=0.5"),
+        (
+            ("--search", "beam=4", "--beam", "5"),
+            "--search beam=4 and an option of its own set search.beam; leave one of them out",
+        ),
+        (
+            ("--sample", "--search", "method=exhaustive"),
+            "--search method=exhaustive and an option of its own set search.method; leave one of",
+        ),
+        (
+            ("--compute-type", "int8"),
+            "--compute-type int8 is a setting of the engine ctranslate2; add --engine ctranslate2",
+        ),
+        (
+            ("--engine", "ctranslate2", "--compute-type", "int4"),
+            "--compute-type int4: expected one of default, float32, int8",
+        ),
         (("--engine", "quick"), "no engine 'quick'; expected headway or ctranslate2"),
-        (("--trace", "t.jsonl", "--split"), "a trace shows one search, and split lines have"),
+        (
+            ("--trace", "t.jsonl", "--split"),
+            "a trace shows one search, and split lines have several; leave out --trace or --split",
+        ),
         (("--trace", "t.jsonl", "--sample"), 'method = "sample" has no trace; set method = "beam"'),
         (("--sample", "--glossary", "all.tsv"), 'method = "sample" cannot search with required or'),
     ],
@@ -256,6 +284,55 @@ def test_lengths_repetitions_and_the_stop_rule(records):
 def test_what_does_not_fit_is_said_in_one_line(fails, place, options, message):
     (place / "all.tsv").write_text("one\tsix\n")
     assert fails(2, "translate", "run", "inputs.txt", *options).startswith(message)
+
+
+def test_every_setting_can_be_given(headway, records):
+    by_option, _ = records("inputs.txt", "--sample", "--seed", "5", "--nbest", "3")
+    given = ("method=sample", "search.seed=5", "n_best = 3")
+    by_key, _ = records("inputs.txt", *(word for text in given for word in ("--search", text)))
+    assert by_key == by_option
+    mixed, _ = records("inputs.txt", "--search", "seed=5", "--sample", "--nbest", "3")
+    assert mixed == by_option
+    long, _ = records("inputs.txt", "--search", "min_ratio=2.5")
+    assert len(long[0]["outputs"][0]["tokens"]) >= 9, "2.5 times 4 tokens, the end counted"
+    code, stdout, stderr = headway(*EVALUATE, "--search", 'method="sample"', "--json")
+    assert code == 0, stderr
+    assert json.loads(stdout)["search"]["method"] == "sample"
+    table = headway(*EVALUATE, "--search", "method=sample")[1]
+    assert re.search(r"^36 lines, sample, alpha 1; ", table, re.MULTILINE)
+
+
+def test_json_has_the_tokens_with_their_probabilities(records):
+    found, _ = records("inputs.txt", "--nbest", "3")
+    short, _ = records("inputs.txt", "--max-length", "1", "--min-length", "2")
+    outputs = [output for record in found + short for output in record["outputs"]]
+    assert {output["finished"] for output in outputs} == {True, False}
+    for output in outputs:
+        if output["tokens"]:
+            values = output["token_log_probs"]
+            assert len(values) == len(output["tokens"]) + output["finished"]
+            assert sum(values) == pytest.approx(output["log_prob"], abs=1e-4)
+        assert "proven" not in output
+
+
+def test_an_output_that_is_not_proven_is_a_warning(headway, records):
+    exhaustive = ("--search", "method=exhaustive", "--max-length", "3", "--search")
+    found, stderr = records("inputs.txt", *exhaustive, "max_nodes=100000")
+    assert [one["outputs"][0].get("proven") for one in found] == [True, None, True]
+    assert stderr == ""
+    found, stderr = records("inputs.txt", *exhaustive, "max_nodes=1")
+    assert [one["outputs"][0].get("proven") for one in found] == [False, None, False]
+    assert stderr == "".join(
+        f"headway: warning: inputs.txt:{line}: not proven to be the best within max_nodes=1; raise "
+        "search.max_nodes\n"
+        for line in (1, 3)
+    )
+    code, _, stderr = headway(*EVALUATE, *exhaustive, "max_nodes=1")
+    assert (code, stderr) == (
+        0,
+        "headway: warning: 36 of 36 outputs are not proven to be the best within max_nodes=1; "
+        "raise search.max_nodes\n",
+    )
 
 
 # Looking inside
@@ -292,7 +369,21 @@ def test_traces(headway, place, records, fails):
     kept = [text for text, fate in zip(step["text"], step["fate"], strict=True) if fate == "kept"]
     assert found[0]["outputs"][0]["tokens"][0] in kept
     message = fails(1, "translate", "run", "inputs.txt", "--trace", "absent/trace.jsonl")
-    assert message == "--trace absent/trace.jsonl cannot be written: No such file or directory"
+    assert message == (
+        "--trace absent/trace.jsonl cannot be written: No such file or directory; name another "
+        "path or make room"
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+def test_a_full_disk_is_said(headway):
+    for option, verb in (("--trace", ["translate", "run", "inputs.txt"]), ("--outputs", EVALUATE)):
+        code, _, stderr = headway(*verb, option, "/dev/full")
+        assert code == 1
+        assert stderr == (
+            f"headway: error: {option} /dev/full cannot be written: No space left on device; name "
+            "another path or make room\n"
+        )
 
 
 # Several runs

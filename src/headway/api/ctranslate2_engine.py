@@ -14,14 +14,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import torch
 
 from ..data.collate import pad
 from ..data.corpora import default_cache
-from ..errors import ConfigError, RunError
+from ..errors import ConfigError, MissingExtra, RunError
 from ..runs.directory import WEIGHTS
 from ..search import Hypothesis, SearchConfig, length_limits
 from ..text import EOS
@@ -49,6 +49,7 @@ class CTranslate2Engine:
         threads: as many as torch has, unless given.
 
     Raises:
+        ConfigError: there is no such compute type.
         MissingExtra: the package is not installed.
         RunError: the folder holds no export, or a damaged one.
     """
@@ -60,6 +61,7 @@ class CTranslate2Engine:
         threads: int | None = None,
         device: str = "cpu",
     ) -> None:
+        _check_compute_type(compute_type)
         folder = Path(folder)
         n_threads = threads or torch.get_num_threads()
         self._translator = load_ctranslate2(folder, compute_type, n_threads, device)
@@ -77,8 +79,11 @@ class CTranslate2Engine:
         """The engine with the model of a run, which is exported into headway's cache once.
 
         Raises:
-            ConfigError: the engine cannot compute the model; the settings are named.
+            ConfigError: the engine cannot compute the model, and the settings are named; or there
+                is no such compute type.
+            MissingExtra: the package is not installed.
         """
+        _check_compute_type(compute_type)  # before an export, which takes time
         return cls(cached_export(translator), compute_type, threads, device)
 
     def predict(
@@ -209,6 +214,12 @@ def require_matched(config: SearchConfig) -> None:
         )
 
 
+def _check_compute_type(given: str) -> None:
+    known = get_args(ComputeType)
+    if given not in known:
+        raise ConfigError(f"--compute-type {given}: expected one of {', '.join(known)}")
+
+
 def cached_export(translator: "Translator") -> Path:
     """The run's export in headway's cache, written (and checked) if it is not there yet.
 
@@ -231,14 +242,18 @@ def cached_export(translator: "Translator") -> Path:
 
 
 def _fingerprint(translator: "Translator") -> str:
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
+    try:
+        engine = version("ctranslate2")
+    except PackageNotFoundError:
+        raise MissingExtra("the engine CTranslate2", "ctranslate2", "ctranslate2") from None
     digest = hashlib.blake2b(digest_size=16)
     run = translator.run
     for path in [run.path / WEIGHTS, *sorted(run.codecs.iterdir())]:
         digest.update(f"{path.name}\0".encode())
         digest.update(hashlib.blake2b(path.read_bytes()).digest())
-    settings = [repr(translator.config.model), version("headway"), version("ctranslate2")]
+    settings = [repr(translator.config.model), version("headway"), engine]
     digest.update("\0".join(settings).encode())
     return digest.hexdigest()
 

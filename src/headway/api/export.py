@@ -24,6 +24,8 @@ from ..runs.export.ctranslate2_model import obstacles as ctranslate2_obstacles
 from ..runs.export.ctranslate2_model import write_ctranslate2
 from ..runs.export.hugging_face import layout_of, write_hugging_face
 from ..runs.export.hugging_face import obstacles as hf_obstacles
+from ..runs.export.obstacles import Obstacles
+from ..search import SearchConfig
 from ..text import EOS
 from .peers import load_ctranslate2, load_hugging_face
 
@@ -93,6 +95,11 @@ def export(
             f"--quantization {quantization} goes with --to ctranslate2; "
             "leave it out, or quantise with transformers when the model is loaded"
         )
+    if to == "hf" and (found := _search_obstacles(translator.config.search)):
+        raise ConfigError(
+            f"transformers cannot search with {', '.join(found)}; take that out of [search] in "
+            f"{translator.run.path}/run.toml, which changes no weight"
+        )
     _require_vacant(out)
     try:
         with replacing_directory(out) as folder:
@@ -150,15 +157,39 @@ def _n_positions(translator: "Translator") -> int:
     return max(POSITIONS, config.data.max_length, config.search.max_length)
 
 
-def _write_hf(translator: "Translator", model: Transformer, folder: Path) -> str:
-    search, task = translator.config.search, translator.task
-    generation: dict[str, Any] = {
+def _search_obstacles(search: SearchConfig) -> list[str]:
+    """The settings of the search that `generation_config.json` has no place for."""
+    found = Obstacles()
+    if search.method == "exhaustive":
+        found.add("search.method", search.method, "only beam and sample")
+    if search.min_ratio:
+        found.add("search.min_ratio", search.min_ratio, "no limit follows the input")
+    if search.stop == "safe" and search.beam == 1:
+        found.add("search.stop", search.stop, "a beam of 1 stops at its first end")
+    return found.found
+
+
+def _generation(search: SearchConfig) -> dict[str, Any]:
+    """The search as `generation_config.json` has it."""
+    settings: dict[str, Any] = {
         "max_length": search.max_length + 1,  # the library counts the begin mark too
-        "num_beams": search.beam,
+        "num_return_sequences": search.n_best,
+        # It also counts the begin mark here, but not the end mark.
+        "min_length": min(search.min_length, search.max_length),
+        "no_repeat_ngram_size": search.no_repeat,
     }
+    if search.method == "sample":
+        drawn = {name: getattr(search, name) for name in ("temperature", "top_k", "top_p")}
+        return {**settings, "do_sample": True, "num_beams": 1, **drawn}
+    settings |= {"do_sample": False, "num_beams": search.beam}
     if search.beam > 1:
-        generation["length_penalty"] = search.alpha
-        generation["early_stopping"] = True if search.stop == "finished" else "never"
+        settings["length_penalty"] = search.alpha
+        settings["early_stopping"] = True if search.stop == "finished" else "never"
+    return settings
+
+
+def _write_hf(translator: "Translator", model: Transformer, folder: Path) -> str:
+    task = translator.task
     write_hugging_face(
         folder,
         model,
@@ -166,7 +197,7 @@ def _write_hf(translator: "Translator", model: Transformer, folder: Path) -> str
         task.target.tokenizer,
         _n_positions(translator),
         translator.config.data.max_length,
-        generation,
+        _generation(translator.config.search),
     )
     return layout_of(model.config).name
 
@@ -205,9 +236,8 @@ def _check_hf(translator: "Translator", folder: Path) -> Check | None:
                 "transformers"
             )
     batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs])
-    own = {name: value.to(_device(translator)) for name, value in batch.items()}
     model = translator.only_model("an export")
-    expected = model.output(model(own)).cpu()[batch["tgt_valid"]]
+    expected = model.output(model(translator.to_device(batch))).cpu()[batch["tgt_valid"]]
     logits = theirs(
         input_ids=batch["src"],
         attention_mask=batch["src_valid"].long(),
@@ -233,23 +263,12 @@ def _check_ctranslate2(
         max_input_length=0,
     )
     scores = np.concatenate([result.log_probs for result in found])
-    difference = float(np.abs(scores - _forced(translator, pairs)).max())
+    expected = translator.forced([source for source, _ in pairs], [target for _, target in pairs])
+    difference = float(np.abs(scores - np.concatenate(expected)).max())
     check = Check(difference, "log probabilities", len(pairs), origin)
     if quantization == "float32":
         _require(check, LOG_PROBS, "ctranslate2")
     return check
-
-
-def _forced(translator: "Translator", pairs: Pairs) -> np.ndarray:
-    """The log probability of every token of the targets, one target after the other."""
-    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs])
-    batch = {name: value.to(_device(translator)) for name, value in batch.items()}
-    model, valid = translator.only_model("an export"), batch["tgt_valid"]
-    return model.output.log_probs(model(batch)[valid], batch["tgt_out"][valid]).cpu().numpy()
-
-
-def _device(translator: "Translator") -> torch.device:
-    return next(translator.model.parameters()).device
 
 
 def _require(check: Check, tolerance: float, package: str) -> None:

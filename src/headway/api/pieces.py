@@ -33,7 +33,6 @@ class Piece:
 
     row: int
     part: int
-    text: str
     ids: np.ndarray
     prefix: Prefix
     constraints: Constraints
@@ -78,7 +77,8 @@ class Cutter:
             for number, (text, part) in enumerate(parts):
                 prefix = self._prefix(request, place) if number == 0 else Prefix()
                 terms = self._terms(request, text, place)
-                pieces.append(Piece(row, number, text, part, prefix, terms))
+                self._check_prefix(prefix, terms, request.prefix, place)
+                pieces.append(Piece(row, number, part, prefix, terms))
         return pieces
 
     def _parts(self, text: str, ids: np.ndarray, place: str) -> Iterator[tuple[str, np.ndarray]]:
@@ -103,6 +103,18 @@ class Cutter:
             return Prefix(*begin(self.target.tokenizer, request.prefix))
         except DataError as error:
             raise DataError(f"{place}: {error}") from None
+
+    def _check_prefix(self, prefix: Prefix, terms: Constraints, given: str, place: str) -> None:
+        """Refuses a beginning that says what is forbidden; a word that may go on says nothing."""
+        spellings = self.target.tokenizer.spellings()
+        written = b"".join(spellings[token] for token in prefix.tokens) + prefix.opening
+        text = written.decode(errors="replace")
+        for term in terms.forbidden:
+            if term.is_in(text, ended=False):
+                raise DataError(
+                    f"{place}: the prefix {given!r} says {term.text!r}, which is forbidden, and no "
+                    "output can do both; take one of them away"
+                )
 
     def _terms(self, request: Request, text: str, place: str) -> Constraints:
         require, forbid = list(request.require), list(request.forbid)

@@ -49,12 +49,7 @@ def parse_request(line: str, place: str) -> Request:
     """
     if not line.strip():
         return Request("")
-    try:
-        entry = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(
-            f"{place}: not valid JSON ({error}); expected one object per line"
-        ) from None
+    entry = _decoded(line, place)
     if not isinstance(entry, dict):
         raise DataError(
             f'{place}: expected an object such as {{"source": "..."}}, got {line[:40]!r}'
@@ -71,6 +66,26 @@ def parse_request(line: str, place: str) -> Request:
         _texts(entry.get("forbid", []), "forbid", "a list of texts", place),
         _text(entry.get("prefix", ""), "prefix", place),
     )
+
+
+def _decoded(line: str, place: str) -> Any:
+    """What the JSON says, all of it text that can be written."""
+    try:
+        entry = json.loads(line)
+        if "\\u" in line:  # an escape is the only way to write half of a character
+            json.dumps(entry, ensure_ascii=False).encode()
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(
+            f"{place}: not valid JSON ({error}); expected one object per line"
+        ) from None
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])[1:-1]
+        raise DataError(
+            f"{place}: {half} is half of a character; write both halves, or the character itself"
+        ) from None
+    except ValueError:  # the interpreter reads no number of more than some thousand digits
+        raise DataError(f"{place}: a number of thousands of digits; expected texts") from None
+    return entry
 
 
 def _text(value: Any, key: str, place: str) -> str:

@@ -23,6 +23,7 @@ class Output:
         alignment: for each token the place of the source token it looks at most, counted from 0;
             None unless it was asked for.
         unmet: required terms that are missing; alternatives are joined by ` | `.
+        proven: whether no other output can score above it; None where the method proves nothing.
     """
 
     text: str
@@ -33,6 +34,7 @@ class Output:
     finished: bool
     alignment: list[int] | None = None
     unmet: list[str] = field(default_factory=list)
+    proven: bool | None = None
 
     @property
     def confidence(self) -> float:
@@ -71,11 +73,16 @@ class Scored:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores by metric, counts of strange outputs, and the outputs themselves."""
+    """Scores by metric, counts of strange outputs, and the outputs themselves.
+
+    Attributes:
+        unproven: how many outputs an exhaustive search could not prove to be the best.
+    """
 
     scores: dict[str, Score]
     flags: Flags
     outputs: list[str]
+    unproven: int = 0
 
 
 def blank() -> Output:
@@ -112,4 +119,5 @@ def _joined(row: Sequence[Output], starts: Sequence[int]) -> Output:
         all(output.finished for output in row),
         alignment,
         [term for output in row for term in output.unmet],
+        None if None in (proofs := [output.proven for output in row]) else all(proofs),
     )

@@ -117,7 +117,15 @@ class Translator:
         if isinstance(texts, str):
             raise TypeError("translate takes a list of texts; write translate([text])")
         if trace and too_long == "split":
-            raise ConfigError("a trace shows one search, and split lines have several; choose one")
+            raise ConfigError(
+                "a trace shows one search, and split lines have several; leave out --trace or "
+                "--split"
+            )
+        if engine == "headway" and compute_type != "default":
+            raise ConfigError(
+                f"--compute-type {compute_type} is a setting of the engine ctranslate2; add "
+                "--engine ctranslate2 or leave it out"
+            )
         config = self.search_config(**search)
         if isinstance(glossary, str | Path):
             glossary = Glossary.read(glossary)
@@ -153,7 +161,7 @@ class Translator:
             check_length(longest, self.max_length, place, "shorten it or leave it out")
         results: list[Scored | None] = [None] * len(src)
         for rows in decode_batches([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], 1):
-            values = self._forced([src[i] for i in rows], [tgt[i] for i in rows])
+            values = self.forced([src[i] for i in rows], [tgt[i] for i in rows])
             for i, log_probs in zip(rows, values, strict=True):
                 tokens = self.task.target.tokenizer.tokens([int(t) for t in tgt[i]])
                 results[i] = Scored(float(log_probs.sum()), tokens, log_probs.tolist())
@@ -185,11 +193,13 @@ class Translator:
         for name in names:  # before the search, which takes long
             if name not in self.task.metrics:
                 raise self.task.unknown_metric(name)
-        outputs = [t.text for t in self.translate(sources, too_long, places, **search)]
+        best = [t.outputs[0] for t in self.translate(sources, too_long, places, **search)]
+        outputs = [output.text for output in best]
         scores = {
             name: self.task.judge(name, outputs, references, tokenized, resamples) for name in names
         }
-        return Evaluation(scores, flags(sources, outputs, references), outputs)
+        unproven = sum(output.proven is False for output in best)
+        return Evaluation(scores, flags(sources, outputs, references), outputs, unproven)
 
     def attention(self, source: str, target: str | None = None) -> Attention:
         """Attention weights of one pair: a forced pass over `target`, or over the best output."""
@@ -338,11 +348,13 @@ class Translator:
             hypothesis.token_log_probs,
             hypothesis.finished,
             unmet=list(hypothesis.unmet),
+            proven=hypothesis.proven,
         )
 
     @torch.inference_mode()
-    def _forced(self, src: list[np.ndarray], tgt: list[np.ndarray]) -> list[np.ndarray]:
-        batch = self._to_device(pair_batch(src, tgt))
+    def forced(self, src: Sequence[np.ndarray], tgt: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The log probability of every token of encoded targets, given their encoded sources."""
+        batch = self.to_device(pair_batch(src, tgt))
         valid, targets = batch["tgt_valid"], batch["tgt_out"]
         if isinstance(self.model, Ensemble):
             log_probs = forced(self.model, batch, targets, valid, bos=BOS)[valid]
@@ -351,7 +363,8 @@ class Translator:
         lengths = [len(t) for t in tgt]
         return np.split(log_probs.float().cpu().numpy(), np.cumsum(lengths)[:-1])
 
-    def _to_device(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def to_device(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The batch where the model computes."""
         device = next(self.model.parameters()).device
         return {name: value.to(device) for name, value in batch.items()}
 

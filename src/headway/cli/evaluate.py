@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import RunError
 from .options import (
     Alpha,
     Beam,
@@ -17,12 +16,16 @@ from .options import (
     Json,
     MaxLength,
     Run,
+    Settings,
     Source,
     Split,
     Target,
     Threads,
     With,
+    search_settings,
     set_threads,
+    warn,
+    writing,
 )
 from .pairs import grouped, read_pairs, ungrouped
 from .translate import one_line
@@ -61,6 +64,7 @@ def evaluate(
     beam: Beam = None,
     alpha: Alpha = None,
     max_length: MaxLength = None,
+    settings: Settings = None,
     split: Split = False,
     outputs: Outputs = None,
     more: With = None,
@@ -77,8 +81,8 @@ def evaluate(
 
     set_threads(threads)
     translator = load(run, *(more or []))
-    search: dict[str, Any] = {"beam": beam, "alpha": alpha, "max_length": max_length}
-    settings = translator.search_config(**search)
+    search = search_settings(settings, beam=beam, alpha=alpha, max_length=max_length)
+    config = translator.search_config(**search)
     rows = read_pairs(translator, source, target, data, form)
     sources, references, places = grouped(rows) if group else ungrouped(rows)
     result = translator.evaluate(
@@ -95,7 +99,7 @@ def evaluate(
         "n": len(sources),
         "metrics": {name: score.to_dict() for name, score in result.scores.items()},
         "flags": result.flags.to_dict(),
-        "search": asdict(settings),
+        "search": asdict(config),
         "weights": {"rule": translator.rule["rule"], "step": int(translator.rule["step"])},
     }
     if translator.others:
@@ -104,8 +108,15 @@ def evaluate(
             for one in translator.others
         ]
     print(json.dumps(record) if as_json else "\n".join(_table(result, record)))
+    if result.unproven:
+        warn(
+            f"{result.unproven} of {len(sources)} outputs are not proven to be the best within "
+            f"max_nodes={config.max_nodes}; raise search.max_nodes"
+        )
     if outputs is not None:
-        _write(outputs, result.outputs)
+        with writing("--outputs", outputs):
+            lines = "".join(one_line(text) + "\n" for text in result.outputs)
+            outputs.write_text(lines, encoding="utf-8")
 
 
 def _table(result: "Evaluation", record: dict[str, Any]) -> Iterator[str]:
@@ -114,19 +125,13 @@ def _table(result: "Evaluation", record: dict[str, Any]) -> Iterator[str]:
         interval = "" if score.low is None else f"[{score.low:.2f}, {score.high:.2f}]"
         yield f"{score.name:12} {score.value:7.2f}  {interval:16}  {score.signature}"
     search, weights = record["search"], record["weights"]
+    method = f"beam {search['beam']}" if search["method"] == "beam" else search["method"]
     yield ""
     yield (
-        f"{record['n']} lines, beam {search['beam']}, alpha {search['alpha']:g}; "
+        f"{record['n']} lines, {method}, alpha {search['alpha']:g}; "
         f"weights: {weights['rule']}, step {weights['step']}"
     )
     for other in record.get("with", []):
         yield f"with {other['run']}; weights: {other['rule']}, step {other['step']}"
     counts = result.flags.counts.items()
     yield "strange outputs: " + ", ".join(f"{name} {count}" for name, count in counts)
-
-
-def _write(path: Path, outputs: list[str]) -> None:
-    try:
-        path.write_text("".join(one_line(text) + "\n" for text in outputs), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"--outputs {path} cannot be written: {error.strerror}") from None

@@ -3,11 +3,17 @@
 `Grouped` is the command class that shows options under the headings they name.
 """
 
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+
+from ..errors import ConfigError, RunError
 
 SEARCH = "Search"
 COMPUTING = "Computing"
@@ -70,6 +76,15 @@ MaxLength = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--search",
+        metavar="KEY=VALUE",
+        help="Any setting of [search], such as min_ratio=0.5; may be given again.",
+        rich_help_panel=SEARCH,
+    ),
+]
 Split = Annotated[
     bool,
     typer.Option(
@@ -95,6 +110,50 @@ Format = Annotated[
     str | None,
     typer.Option("--format", help="Format of --data where its extension does not tell."),
 ]
+
+
+def search_settings(given: Sequence[str] | None, **options: Any) -> dict[str, Any]:
+    """Settings of the search from `--search` and from options of their own, which may be None.
+
+    Values are read as in a run file, or as text where they are none: `method=sample`. Which
+    settings there are and what fits is left to the search.
+
+    Raises:
+        ConfigError: one has no `=`, or is given in both ways.
+    """
+    settings: dict[str, Any] = {}
+    for text in given or ():
+        name, equals, value = text.removeprefix("search.").partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"--search {text}: expected KEY=VALUE, for example min_ratio=0.5")
+        try:
+            [read] = tomllib.loads(f"value = {value}").values()
+        except ValueError:  # no TOML, or more of it than a value
+            read = value
+        settings[name.strip()] = read
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name in settings.keys() & chosen.keys():
+        raise ConfigError(
+            f"--search {name}={settings[name]} and an option of its own set search.{name}; leave "
+            "one of them out"
+        )
+    return settings | chosen
+
+
+@contextmanager
+def writing(option: str, path: Path) -> Iterator[None]:
+    """Says which option named a file that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"{option} {path} cannot be written: {error.strerror}; name another path or make room"
+        ) from None
+
+
+def warn(text: str) -> None:
+    """A line on standard error about something that is no failure."""
+    print(f"headway: warning: {text}", file=sys.stderr)
 
 
 def set_threads(number: int | None) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ConfigError, RunError
+from ..errors import ConfigError
 from .options import (
     COMPUTING,
     SEARCH,
@@ -23,17 +23,21 @@ from .options import (
     Json,
     MaxLength,
     Run,
+    Settings,
     Split,
     Threads,
     With,
     number,
+    search_settings,
     set_threads,
+    warn,
     whole,
+    writing,
 )
 
 if TYPE_CHECKING:
     from ..api import Request, Translation, Translator
-    from ..api.pieces import TooLong
+    from ..search import SearchConfig
 
 CHUNK_LINES = 4096
 SAMPLING, TERMS, LOOKING = "Sampling", "Terms and beginnings", "Looking inside"
@@ -217,6 +221,7 @@ def translate(
     max_length: MaxLength = None,
     no_repeat: NoRepeat = None,
     stop: Stop = None,
+    settings: Settings = None,
     sample: Sample = False,
     temperature: Temperature = None,
     top_k: TopK = None,
@@ -235,8 +240,8 @@ def translate(
     """Translates lines of text with a trained run.
 
     Settings of the search that are not given are those of the run. A line break inside an output
-    becomes a space; --json keeps it. A required term that is missing is a warning on standard
-    error.
+    becomes a space; --json keeps it. A required term that is missing and an exhaustive search
+    that proves nothing are warnings on standard error.
 
     Example: headway translate runs/mine --beam 8 news.en > news.de
     """
@@ -244,64 +249,81 @@ def translate(
 
     set_threads(threads)
     translator = load(run, *(more or []))
-    search: dict[str, Any] = {
-        "method": "sample" if sample else None,
-        "beam": beam,
-        "alpha": alpha,
-        "n_best": nbest,
-        "min_length": min_length,
-        "max_length": max_length,
-        "no_repeat": no_repeat,
-        "stop": stop,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "seed": seed,
-    }
-    show = _Show(translator.search_config(**search).n_best, as_json)
-    options: dict[str, Any] = {
+    search = search_settings(
+        settings,
+        method="sample" if sample else None,
+        beam=beam,
+        alpha=alpha,
+        n_best=nbest,
+        min_length=min_length,
+        max_length=max_length,
+        no_repeat=no_repeat,
+        stop=stop,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+    )
+    options = {
+        "too_long": "split" if split else "refuse",
         "glossary": Glossary.read(glossary) if glossary is not None else None,
         "align": _layer(align, align_layer),
-        "trace": trace is not None,
         "engine": engine,
         "compute_type": compute_type,
     }
-    too_long: TooLong = "split" if split else "refuse"
-    with _writing(trace) as traces:
-        for places, requests in _chunks(files or ["-"], jsonl, prefix or ""):
+    show = _Show(translator.search_config(**search), as_json, glossary is not None)
+    chunks = _chunks(files or ["-"], jsonl, prefix or "")
+    _translate(translator, chunks, show, trace, {**options, **search})
+
+
+def _translate(
+    translator: "Translator",
+    chunks: "Iterator[tuple[list[str], list[Request]]]",
+    show: "_Show",
+    trace: Path | None,
+    options: dict[str, Any],
+) -> None:
+    """Translates chunk after chunk; what is done is shown before the next one is read."""
+    with _Traces(trace, translator) if trace is not None else nullcontext() as traces:
+        for places, requests in chunks:
             found = translator.translate(
-                requests, too_long, places, first=show.number, **options, **search
+                requests, places=places, trace=trace is not None, first=show.number, **options
             )
             for place, request, translation in zip(places, requests, found, strict=True):
-                has_terms = glossary is not None or bool(request.require)
-                show(translation, has_terms, place)
+                show(translation, request, place)
                 if traces is not None:
-                    print(_trace_line(translator, place, translation), file=traces)
+                    traces.add(place, translation)
             sys.stdout.flush()
 
 
 class _Show:
-    """Prints translations in order and warns of terms that are missing."""
+    """Prints translations in order and warns of terms that are missing and proofs that failed."""
 
-    def __init__(self, n_best: int, as_json: bool) -> None:
-        self.n_best, self.as_json = n_best, as_json
+    def __init__(self, config: "SearchConfig", as_json: bool, has_glossary: bool) -> None:
+        self.config, self.as_json, self.has_glossary = config, as_json, has_glossary
         self.number = 0
 
-    def __call__(self, translation: "Translation", has_terms: bool, place: str) -> None:
+    def __call__(self, translation: "Translation", request: "Request", place: str) -> None:
         if self.as_json:
+            has_terms = self.has_glossary or bool(request.require)
             print(json.dumps(_record(translation, has_terms), ensure_ascii=False))
         else:
             for line in self._lines(translation):
                 print(line)
-        for term in translation.outputs[0].unmet:
-            said = f'headway: warning: {place}: required "{term}" is missing'
-            print(said, file=sys.stderr)
+        best = translation.outputs[0]
+        for term in best.unmet:
+            warn(f'{place}: required "{term}" is missing')
+        if best.proven is False:
+            warn(
+                f"{place}: not proven to be the best within max_nodes={self.config.max_nodes}; "
+                "raise search.max_nodes"
+            )
         self.number += 1
 
     def _lines(self, translation: "Translation") -> Iterator[str]:
         for output in translation.outputs:
             columns = [one_line(output.text)]
-            if self.n_best > 1:
+            if self.config.n_best > 1:
                 columns = [str(self.number), *columns, f"{output.score:.6f}"]
             if output.alignment is not None:
                 columns.append(" ".join(f"{s}-{t}" for t, s in enumerate(output.alignment)))
@@ -358,24 +380,29 @@ def _with_prefix(request: "Request", prefix: str) -> "Request":
     return replace(request, prefix=prefix)
 
 
-def _writing(path: Path | None) -> Any:
-    """The file for traces, or nothing."""
-    if path is None:
-        return nullcontext()
-    try:
-        return path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"--trace {path} cannot be written: {error.strerror}") from None
+class _Traces:
+    """A file of searches, each a line of JSON: tokens as numbers and as a person reads them."""
 
+    def __init__(self, path: Path, translator: "Translator") -> None:
+        self.path, self.tokenizer = path, translator.task.target.tokenizer
+        with writing("--trace", path):
+            self.file = path.open("w", encoding="utf-8")
 
-def _trace_line(translator: "Translator", place: str, translation: "Translation") -> str:
-    """One search as JSON; tokens stand there as numbers and as a person reads them."""
-    record: dict[str, Any] = {"place": place, "source": translation.source}
-    if translation.trace is not None:
-        record |= translation.trace.to_dict()
-        for step in record["steps"]:
-            step["text"] = translator.task.target.tokenizer.tokens(step["token"])
-    return json.dumps(record, ensure_ascii=False)
+    def __enter__(self) -> "_Traces":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with writing("--trace", self.path):  # what was held back is written now
+            self.file.close()
+
+    def add(self, place: str, translation: "Translation") -> None:
+        record: dict[str, Any] = {"place": place, "source": translation.source}
+        if translation.trace is not None:
+            record |= translation.trace.to_dict()
+            for step in record["steps"]:
+                step["text"] = self.tokenizer.tokens(step["token"])
+        with writing("--trace", self.path):
+            print(json.dumps(record, ensure_ascii=False), file=self.file)
 
 
 def _record(translation: "Translation", has_terms: bool) -> dict[str, Any]:
@@ -389,10 +416,14 @@ def _record(translation: "Translation", has_terms: bool) -> dict[str, Any]:
             "log_prob": output.log_prob,
             "score": output.score,
             "tokens": output.tokens,
+            "token_log_probs": output.token_log_probs,
+            "finished": output.finished,
         }
         if output.alignment is not None:
             shown["alignment"] = output.alignment
         if has_terms:
             shown["unmet"] = output.unmet
+        if output.proven is not None:
+            shown["proven"] = output.proven
         record["outputs"].append(shown)
     return record

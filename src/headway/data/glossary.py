@@ -91,13 +91,14 @@ class Glossary:
 
     def _occurring(self, text: str, ignore_case: bool) -> list[str]:
         """The source terms that count in a text, in the order in which they first occur."""
-        compared = normal(text, ignore_case)
+        plain, compared = normal(text), normal(text, ignore_case)
         found = []
         for term, key, first_word in self._keys(ignore_case):
             if first_word in compared:  # much quicker than to look for whole words
-                spelled_alike = contains(text, term)
+                # Folding capitals can change lengths: places are counted in what is compared.
+                alike = {len(normal(plain[:at], ignore_case)) for at, _ in find(plain, term)}
                 for start, end in find(compared, key):
-                    found.append((start - end, not spelled_alike, start, end, term))
+                    found.append((start - end, start not in alike, start, end, term))
         counted: list[tuple[int, int, str]] = []
         for _, _, start, end, term in sorted(found):  # long before short: "hot dog" is no dog
             if all(end <= other[0] or other[1] <= start for other in counted):

@@ -51,7 +51,9 @@ class Ensemble(nn.Module):
             states.append(after)
         if len({values.size(-1) for values in log_probs}) > 1:
             sizes = ", ".join(str(values.size(-1)) for values in log_probs)
-            raise ValueError(f"members write {sizes} different tokens; expected one vocabulary")
+            raise ValueError(
+                f"members write {sizes} different tokens; load runs that share one vocabulary"
+            )
         mean = torch.stack(log_probs).logsumexp(0) - math.log(len(log_probs))  # (B, N, V)
         return mean, state.successor(_joined_cache(states))
 

@@ -12,6 +12,8 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
+from . import masks
+
 
 class Cache(Protocol):
     """Something with one row per hypothesis. Methods return the new value and may reuse the old."""
@@ -78,12 +80,7 @@ class Past:
             The mask of the new queries, hypothesis by hypothesis (B, 1, N*t, K).
         """
         self._make_room(n * t)
-        device = self.visible.device
-        own = torch.eye(n, dtype=torch.bool, device=device)[:, None, :, None]  # (N, 1, N, 1)
-        causal = torch.ones(t, t, dtype=torch.bool, device=device).tril()[:, None]  # (t, 1, t)
-        new = (own & causal).flatten(2).expand(self.visible.size(0), n, t, n * t)
-        past = self.visible[:, :, None].expand(-1, -1, t, -1)
-        mask = torch.cat([past, new], dim=-1)  # (B, N, t, K)
+        mask = masks.descent(self.visible, t)  # (B, N, t, K)
         self.visible = mask[:, :, -1]
         self.length += t
         return mask.flatten(1, 2)[:, None]

@@ -10,7 +10,7 @@ model family.
 from ..nn.step import StepModel
 from .beam_search import beam
 from .config import SearchConfig
-from .constrained_search import constrained
+from .constrained_search import constrained, n_places
 from .constraints import Constraints, Term
 from .exhaustive_search import Exhausted, exhaustive
 from .forced_score import forced
@@ -41,5 +41,6 @@ __all__ = [
     "length_limits",
     "length_minimums",
     "make_rules",
+    "n_places",
     "sample",
 ]

@@ -109,7 +109,8 @@ def _largest(logits: Tensor, offset: Tensor, width: int) -> tuple[Tensor, Tensor
     sentence = torch.arange(logits.size(0), device=logits.device)[:, None]
     inside = blocks[sentence, row, block] + offset.gather(1, row)[..., None]  # (B, C, BLOCK)
     outside = logits[..., V - rest :] + offset[..., None]  # (B, N, rest): fills no block
-    chosen = torch.cat([inside.flatten(1), outside.flatten(1)], dim=1).topk(width, dim=1).indices
+    totals = torch.cat([inside.flatten(1), outside.flatten(1)], dim=1)
+    chosen = totals.topk(min(width, totals.size(1)), dim=1).indices
     beyond = chosen - inside[0].numel()
     place = (chosen // BLOCK).clamp(max=best.size(1) - 1)
     at_end = beyond >= 0
@@ -134,4 +135,5 @@ def split_ended(candidates: Candidates, eos: int, k: int) -> tuple[Candidates, C
     top = Candidates(*(field[:, :k] for field in candidates))
     ended = top._replace(log_prob=top.log_prob.masked_fill(~is_end[:, :k], -torch.inf))
     going = candidates._replace(log_prob=candidates.log_prob.masked_fill(is_end, -torch.inf))
-    return ended, going.take(going.log_prob.topk(k, dim=1).indices)
+    # In the order of the candidates, also where scores are tied: a trace relies on it.
+    return ended, going.take(is_end.byte().argsort(dim=1, stable=True)[:, :k])

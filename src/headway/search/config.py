@@ -1,5 +1,6 @@
 """The settings of a search. The docstrings below each setting are its manual."""
 
+import json
 import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -16,6 +17,7 @@ METHODS_OF = {
     "min_length": ("beam", "sample"),
     "min_ratio": ("beam", "sample"),
     "no_repeat": ("beam", "sample"),
+    "stop": ("beam",),
 }
 
 
@@ -111,9 +113,9 @@ class SearchConfig:
     def _check_method(self) -> None:
         """Refuses a setting that was changed for nothing."""
         for name, methods in METHODS_OF.items():
-            value = getattr(self, name)
-            if self.method not in methods and value != getattr(SearchConfig, name):
+            value, usual = getattr(self, name), getattr(SearchConfig, name)
+            if self.method not in methods and value != usual:
                 raise ValueError(
                     f'{name}={value} has no meaning with method="{self.method}"; '
-                    f'set method = "{methods[0]}" or leave {name} out'
+                    f'set method = "{methods[0]}" or {name} = {json.dumps(usual)}'
                 )

@@ -183,6 +183,9 @@ class Sentence:
         candidates, ended, going = self.newest
         fates: dict[int, Fate] = {id(one): "ended" for one in ended}
         fates |= {id(one): "kept" for one in going}
+        others = [one for one in candidates if fates.get(id(one)) != "kept"]
+        # Stable, so that the kept ones stay in the order in which they live on.
+        ranked = sorted([*going, *others], key=lambda one: -one.offer.log_prob)
         return [
             TracedCandidate(
                 one.parent,
@@ -192,7 +195,7 @@ class Sentence:
                 self._score(one.offer.log_prob, self.n_tokens),
                 fates.get(id(one), "pruned"),
             )
-            for one in candidates
+            for one in ranked
         ]
 
     def results(self) -> list[Hypothesis]:

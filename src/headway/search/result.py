@@ -19,3 +19,5 @@ class Hypothesis:
     """False when the length limit, or a point where nothing can follow, came before END."""
     unmet: tuple[str, ...] = ()
     """Required terms that are missing."""
+    proven: bool | None = None
+    """Whether no other output can score above it; None where the method proves nothing."""

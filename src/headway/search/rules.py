@@ -37,21 +37,36 @@ class Spellings:
         self._order = sorted(range(len(spellings)), key=spellings.__getitem__)
         self._sorted = [spellings[token] for token in self._order]
         self._longest = max(map(len, spellings), default=0)
+        self._continuing: dict[bytes, list[int]] = {}
 
     def write(self, tokens: Sequence[int]) -> bytes:
         """The text of some tokens."""
         return b"".join(self._spellings[token] for token in tokens)
 
     def continuing(self, rest: bytes) -> list[int]:
-        """The tokens that write a beginning of `rest`, or all of it and more; never nothing."""
-        found = []
-        for length in range(1, min(len(rest), self._longest + 1)):
-            part = rest[:length]
-            found += self._order[bisect_left(self._sorted, part) : bisect_right(self._sorted, part)]
+        """The tokens that write all of `rest` and perhaps more, or a beginning of it after which
+        other tokens can write what is left. None of them writes nothing.
+        """
+        for start in range(len(rest) - 1, -1, -1):  # from its end, so that what is left is known
+            part = rest[start:]
+            if part not in self._continuing:
+                found = self._beginning_with(part)
+                for length in range(1, min(len(part), self._longest + 1)):
+                    if self._continuing[part[length:]]:
+                        found += self._between(part[:length])
+                self._continuing[part] = found
+        return self._continuing[rest]
+
+    def _between(self, spelling: bytes) -> list[int]:
+        """The tokens with exactly this spelling."""
+        start, end = bisect_left(self._sorted, spelling), bisect_right(self._sorted, spelling)
+        return self._order[start:end]
+
+    def _beginning_with(self, rest: bytes) -> list[int]:
         cut = len(rest)
         start = bisect_left(self._sorted, rest)
         end = bisect_right(self._sorted, rest, key=lambda spelling: spelling[:cut])
-        return found + self._order[start:end]
+        return self._order[start:end]
 
 
 class Rules:
@@ -85,7 +100,6 @@ class Rules:
         # Every token of an opening writes a byte at least, so that by then all of them are over.
         ends = (len(prefix.tokens) + len(prefix.opening) for prefix in prefixes)
         self._longest_prefix = max(ends, default=0)
-        self._continuing: dict[bytes, list[int]] = {}
         if spellings is None and any(prefix.opening for prefix in prefixes):
             raise ValueError("a prefix has an opening but no spellings to find it; give spellings=")
 
@@ -134,10 +148,7 @@ class Rules:
             return None
         if not prefix.opening.startswith(written):
             return []  # an empty place of a beam, or a hypothesis that is already over
-        rest = prefix.opening[len(written) :]
-        if rest not in self._continuing:
-            self._continuing[rest] = self._spellings.continuing(rest)
-        return self._continuing[rest]
+        return self._spellings.continuing(prefix.opening[len(written) :])
 
 
 def make_rules(

@@ -6,6 +6,7 @@ said and nothing is claimed. Printing is left to the command line.
 """
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -19,7 +20,7 @@ from ..data.collate import pad
 from ..errors import ConfigError, DataError
 from ..search import Exhausted, Hypothesis, SearchConfig, exhaustive
 from ..search.config import METHODS_OF
-from ..tasks.decoding import decode_batches, side_by_side
+from ..tasks.decoding import decode_batches, n_processes, side_by_side
 
 BEAMS = (1, 2, 5, 10)
 CLOSE = 1e-4  # scores as near as this belong to equally good outputs
@@ -310,12 +311,13 @@ def _exhaust(
         batch = {"src": src, "src_valid": valid}
         found = exhaustive(translator.model, batch, bos=target.bos, eos=target.eos, config=config)
         done += len(rows)
-        if progress is not None:
-            progress(done, len(sources))
+        if progress is not None and os.getpid() == this:  # the others are about as far
+            progress(min(done * processes, len(sources)), len(sources))
         return found
 
+    this, processes = os.getpid(), n_processes(len(sources), device)
     lengths = [len(ids) for ids in encoded]
-    return side_by_side(work, list(decode_batches(lengths, WIDTH, torch.get_num_threads())))
+    return side_by_side(work, list(decode_batches(lengths, WIDTH, processes)), processes)
 
 
 def _sentence(

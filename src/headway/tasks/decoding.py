@@ -9,12 +9,15 @@ not depend on the others.
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from typing import Any, TypeVar
 
 import torch
+
+from ..errors import ConfigError, DataError, RunError
 
 T = TypeVar("T")
 Work = Callable[[list[int]], list[T]]
@@ -44,7 +47,8 @@ def decode_batches(lengths: Sequence[int], beam: int, parts: int = 1) -> Iterato
 
 def n_processes(n_rows: int, device: torch.device) -> int:
     """How many processes share the work: one for each thread, if they can and it is worth it."""
-    if device.type != "cpu" or not sys.platform.startswith("linux"):
+    can_fork = sys.platform.startswith("linux") and not current_process().daemon
+    if device.type != "cpu" or not can_fork:
         return 1
     return max(1, min(torch.get_num_threads(), n_rows // WORTH))
 
@@ -53,24 +57,32 @@ def side_by_side(work: Work[T], batches: Sequence[list[int]], processes: int = 1
     """The result of each row, in the order of the rows, from the results of each batch of rows.
 
     This process takes its share of the batches, forked ones take the others.
+
+    Raises:
+        RunError: a process was killed.
     """
     shares = [batches[i::processes] for i in range(processes)]
-    if processes == 1:
-        found = [work(rows) for rows in batches]
-    else:
-        with _one_thread():
-            others = [_Fork(work, share) for share in shares[1:]]
-            try:
-                found = [work(rows) for rows in shares[0]]
-                for other in others:
-                    found += other.results()
-            finally:
-                for other in others:
-                    other.end()
+    found = _with_forks(work, shares) if processes > 1 else [work(rows) for rows in batches]
     results: dict[int, T] = {}
     for rows, answers in zip([rows for share in shares for rows in share], found, strict=True):
         results.update(zip(rows, answers, strict=True))
     return [results[row] for row in range(len(results))]
+
+
+def _with_forks(work: Work[T], shares: Sequence[Sequence[list[int]]]) -> list[list[T]]:
+    """The results of the batches, share after share."""
+    others: list[_Fork] = []
+    with _one_thread():
+        try:
+            for share in shares[1:]:
+                others.append(_Fork(work, share))
+            found = [work(rows) for rows in shares[0]]
+            for other in others:
+                found += other.results()
+        finally:
+            for other in others:
+                other.end()
+    return found
 
 
 class _Fork:
@@ -79,38 +91,61 @@ class _Fork:
     def __init__(self, work: Work[Any], batches: Sequence[list[int]]) -> None:
         context = get_context("fork")  # the work is a closure over a model: nothing is copied
         self._receiver, sender = context.Pipe(duplex=False)
-        self._process = context.Process(target=self._run, args=(work, batches, sender), daemon=True)
-        with _tokenizers_know():
+        arguments = (work, batches, sender, os.getpid())
+        self._process = context.Process(target=self._run, args=arguments, daemon=True)
+        with _quiet_tokenizers():
             self._process.start()
         sender.close()
 
     @staticmethod
-    def _run(work: Work[Any], batches: Sequence[list[int]], sender: Any) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides what it means
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    def _run(work: Work[Any], batches: Sequence[list[int]], sender: Any, parent: int) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)  # the first process decides what they mean
+        answers: list[Any] = []
         try:
-            answer: Any = [work(rows) for rows in batches]
+            for rows in batches:
+                if os.getppid() != parent:
+                    return  # nobody waits any more
+                answers.append(work(rows))
         except Exception as error:
-            answer = error
-        sender.send(answer)
+            sender.send(_Failure(error))
+        else:
+            sender.send(answers)
 
     def results(self) -> list[list[Any]]:
         try:
             answer = self._receiver.recv()
-        except EOFError:
-            raise RuntimeError(
-                "a process that searched was killed, perhaps for lack of memory; "
-                "try fewer threads (--threads 1)"
+        except (EOFError, OSError):
+            raise RunError(
+                "a process that searched was killed, perhaps for lack of memory; free some, or "
+                "search in one process (OMP_NUM_THREADS=1)"
             ) from None
-        if isinstance(answer, Exception):
-            raise answer
+        if isinstance(answer, _Failure):
+            raise answer.error()
         found: list[list[Any]] = answer
         return found
 
     def end(self) -> None:
-        self._process.terminate()
+        self._process.kill()
         self._process.join()
         self._receiver.close()
+
+
+class _Failure:
+    """An exception on its way to another process, which is not sure to survive the way."""
+
+    def __init__(self, error: Exception) -> None:
+        self.kind, self.text = type(error).__name__, str(error)
+        self.trace = traceback.format_exc()
+        # The user's own mistakes keep their kind, and with it their exit code.
+        self.known = type(error) if type(error) in (ConfigError, DataError, RunError) else None
+
+    def error(self) -> Exception:
+        if self.known is not None:
+            return self.known(self.text)
+        found = RuntimeError(f"{self.kind}: {self.text}")
+        found.add_note(self.trace)
+        return found
 
 
 @contextmanager
@@ -124,13 +159,15 @@ def _one_thread() -> Iterator[None]:
 
 
 @contextmanager
-def _tokenizers_know() -> Iterator[None]:
-    """Spares the user the library's warning about forks: it is not parallel in ours."""
+def _quiet_tokenizers() -> Iterator[None]:
+    """Spares the user the library's warning about forks: ours decode, which is not parallel."""
     name = "TOKENIZERS_PARALLELISM"
     before = os.environ.get(name)
-    os.environ[name] = before or "true"
+    os.environ[name] = "false"
     try:
         yield
     finally:
         if before is None:
             del os.environ[name]
+        else:
+            os.environ[name] = before

@@ -5,6 +5,7 @@ translation. Anything that maps one line to another is this task: dates, spellin
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from ..search import (
     greedy,
     length_limits,
     make_rules,
+    n_places,
     sample,
 )
 from .decoding import decode_batches, n_processes, side_by_side
@@ -164,6 +166,8 @@ class Translate:
         for group in (False, True):  # what is not constrained takes the fast way
             chosen = [i for i, bound in enumerate(is_bound) if bound == group]
             width = config.n_best if config.method == "sample" else config.beam
+            if group and constraints is not None:
+                width = max((n_places(constraints[i], width) for i in chosen), default=width)
             lengths = [len(sources[i]) for i in chosen]
             for rows in decode_batches(lengths, width, processes):
                 batches.append([chosen[i] for i in rows])
@@ -209,7 +213,7 @@ class Translate:
     ) -> list[list[Hypothesis]]:
         if config.method == "exhaustive":
             found = exhaustive(model, batch, **MARKS, config=config, limits=limits)
-            return [[one.best] for one in found]
+            return [[replace(one.best, proven=one.proven)] for one in found]
         limits = _limits(batch, config, prefixes) if limits is None else limits
         rules = self._rules(batch, config, limits, prefixes)
         common: Any = {**MARKS, "config": config, "limits": limits, "rules": rules}
@@ -217,7 +221,7 @@ class Translate:
             return sample(model, batch, **common, ids=ids)
         if any(constraints):
             return constrained(model, batch, constraints, text=self.target.decode, **common)
-        if config.beam == 1:
+        if config.beam == 1 and config.stop == "finished":
             return [[best] for best in greedy(model, batch, **common)]
         return beam(model, batch, **common)
 
@@ -308,7 +312,8 @@ def _limits(batch: Batch, config: SearchConfig, prefixes: list[Prefix]) -> Tenso
     if not prefixes:
         return limits
     given = torch.tensor([len(p.tokens) + len(p.opening) for p in prefixes], device=limits.device)
-    return torch.where(given > 0, limits.maximum(given + config.max_extra), limits)
+    room = max(1, config.max_extra)  # END at least
+    return torch.where(given > 0, limits.maximum(given + room), limits)
 
 
 def _device(model: StepModel) -> torch.device:

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -91,6 +92,69 @@ def test_what_a_format_cannot_express_is_refused_with_all_its_keys(folder, tmp_p
     with pytest.raises(ConfigError, match="an export takes one run, not an ensemble"):
         export(headway.load(folder / "pre", folder / "post"), "hf", out)
     assert export(headway.load(folder / "rotary"), "ctranslate2", out).check.difference < 1e-4
+
+
+def searching(translator, **search):
+    """The same run, had its run file this [search]."""
+    translator.config = replace(translator.config, search=translator.search_config(**search))
+    return translator
+
+
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        ({"method": "exhaustive"}, 'search.method = "exhaustive" (only beam and sample)'),
+        (
+            {"min_ratio": 0.5, "beam": 1, "stop": "safe"},
+            "search.min_ratio = 0.5 (no limit follows the input), "
+            'search.stop = "safe" (a beam of 1 stops at its first end)',
+        ),
+    ],
+)
+def test_a_search_that_transformers_does_not_have_is_refused(folder, tmp_path, search, message):
+    ours = searching(headway.load(folder / "pre"), **search)
+    with pytest.raises(ConfigError) as caught:
+        export(ours, "hf", tmp_path / "out")
+    assert str(caught.value) == (
+        f"transformers cannot search with {message}; take that out of [search] in "
+        f"{folder}/pre/run.toml, which changes no weight"
+    )
+    assert export(ours, "ctranslate2", tmp_path / "out").check.difference < 1e-4
+
+
+def test_minimum_length_and_repetitions_are_as_in_the_run(folder, tmp_path):
+    search = {"min_length": 6, "no_repeat": 2, "n_best": 2}
+    ours = searching(headway.load(folder / "pre"), **search)
+    export(ours, "hf", tmp_path / "out")
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    found = model.generate(
+        **tokenizer(SOURCES[:6], padding=True, return_tensors="pt"),
+        output_scores=True,
+        return_dict_in_generate=True,
+    )
+    texts = tokenizer.batch_decode(found.sequences, skip_special_tokens=True)
+    outputs = [o for t in ours.translate(SOURCES[:6], max_extra=20) for o in t.outputs]
+    assert texts == [output.text for output in outputs]
+    assert min(len(output.tokens) for output in outputs) == 5, "the end is the sixth"
+    scores = torch.tensor([output.score for output in outputs])
+    torch.testing.assert_close(found.sequences_scores, scores, rtol=0, atol=1e-5)
+
+
+def test_sampling_is_as_in_the_run(folder, tmp_path):
+    search = {"method": "sample", "temperature": 0.7, "top_k": 5, "top_p": 0.9, "n_best": 3}
+    export(searching(headway.load(folder / "pre"), **search), "hf", tmp_path / "out")
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
+    settings = model.generation_config
+    assert (settings.do_sample, settings.num_beams, settings.num_return_sequences) == (True, 1, 3)
+    assert (settings.temperature, settings.top_k, settings.top_p) == (0.7, 5, 0.9)
+    likeliest = searching(headway.load(folder / "pre"), method="sample", top_k=1)
+    export(likeliest, "hf", tmp_path / "cold")
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "cold")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "cold")
+    ids = model.generate(**tokenizer(SOURCES[:6], padding=True, return_tensors="pt"))
+    texts = tokenizer.batch_decode(ids, skip_special_tokens=True)
+    assert texts == [one.text for one in likeliest.translate(SOURCES[:6], max_extra=20)]
 
 
 def test_a_place_that_holds_something_is_refused(folder, tmp_path):

@@ -50,12 +50,28 @@ def test_only_a_source_is_needed():
             '{"source": "a", "forbid": [["b"]]}',
             "'forbid' holds [[\"b\"]]; expected a list of texts",
         ),
+        (
+            r'{"source": "a \ud800 b"}',
+            r"\ud800 is half of a character; write both halves, or the character itself",
+        ),
+        (
+            r'{"source": "a", "require": [3, "\udc01"]}',
+            r"\udc01 is half of a character; write both halves, or the character itself",
+        ),
+        (
+            '{"source": "a", "forbid": %s}' % ("7" * 5000),
+            "a number of thousands of digits; expected texts",
+        ),
     ],
 )
 def test_what_is_refused(line, message):
     with pytest.raises(DataError) as error:
         parse_request(line, "r.jsonl:7")
     assert str(error.value) == f"r.jsonl:7: {message}"
+
+
+def test_both_halves_of_a_character_are_one():
+    assert parse_request(r'{"source": "\ud83d\udc15"}', "x") == Request("🐕")
 
 
 def test_what_is_no_json_is_refused():

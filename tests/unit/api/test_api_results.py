@@ -1,5 +1,9 @@
 """Outputs of the pieces of a long line, put together."""
 
+from dataclasses import replace
+
+import pytest
+
 from headway.api.results import Output, join
 
 
@@ -21,6 +25,21 @@ def test_n_th_bests_go_together():
     assert second.text == "a c d"
     assert second.alignment == [2, 3, 4], "places are those of the whole line"
     assert second.unmet == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        ((True, True), True),
+        ((True, False), False),
+        ((False, False), False),
+        ((None, None), None),
+        ((True, None), None),
+    ],
+)
+def test_a_line_is_proven_if_all_its_pieces_are(parts, whole):
+    pieces = [[replace(output("a", -1.0), proven=proven)] for proven in parts]
+    assert join(pieces, [1, 1])[0].proven is whole
 
 
 def test_one_piece_stays_as_it_is():

@@ -156,6 +156,29 @@ def test_terms_and_other_methods_do_not_go_together(model):
         model.translate([Request("one", prefix="d")], method="exhaustive")
 
 
+@pytest.mark.parametrize("name", ["first", "words"])
+def test_a_beginning_may_not_say_what_is_forbidden(folder, name):
+    model = headway.load(folder / name)
+    with pytest.raises(DataError) as error:
+        model.translate([Request("one", forbid=["big"], prefix="dog  big red")], places=["n:3"])
+    assert str(error.value) == (
+        "n:3: the prefix 'dog  big red' says 'big', which is forbidden, and no output can do both; "
+        "take one of them away"
+    )
+    glossary = headway.Glossary({"one": headway.data.glossary.Entry(forbid=("dog big",))})
+    with pytest.raises(DataError, match=r"^line 1: the prefix 'dog big ' says 'dog big', which"):
+        model.translate([Request("one", prefix="dog big ")], glossary=glossary)
+    with pytest.raises(DataError, match="says 'dog'"):
+        model.translate([Request("one", forbid=["cat", "dog"], prefix="dog ")])
+
+
+def test_a_beginning_whose_last_word_is_open_says_nothing_yet(model):
+    for forbidden in ("do", "dot", "dog"):
+        [found] = model.translate([Request("one", forbid=[forbidden], prefix="do")], beam=4)
+        assert found.text.startswith("do")
+        assert forbidden not in found.text.split()
+
+
 # Long lines
 
 
@@ -260,8 +283,11 @@ def test_a_trace_leads_to_the_output(folder):
             n_finished += 1
     assert n_finished > 3
     assert traced[-1].trace is None
-    with pytest.raises(ConfigError, match="a trace shows one search, and split lines have several"):
+    with pytest.raises(ConfigError) as error:
         words.translate(["one"], "split", trace=True)
+    assert str(error.value) == (
+        "a trace shows one search, and split lines have several; leave out --trace or --split"
+    )
 
 
 # Sampling
@@ -275,6 +301,23 @@ def test_draws_depend_on_seed_and_number_alone(model):
         assert [o.text for o in alone.outputs] == [o.text for o in together[number].outputs]
     again = model.translate(SOURCES[:6], **{**sampled, "seed": 8})
     assert [t.outputs for t in again] != [t.outputs for t in together]
+
+
+# Proofs
+
+
+def test_an_exhaustive_search_says_whether_its_output_is_proven(folder):
+    words = headway.load(folder / "words")
+    exhaustive = {"method": "exhaustive", "max_length": 4}
+    [proven, blank] = words.translate(["one big dog", ""], **exhaustive)
+    assert (proven.outputs[0].proven, blank.outputs[0].proven) == (True, None)
+    [given_up] = words.translate(["one big dog"], max_nodes=1, **exhaustive)
+    assert given_up.outputs[0].proven is False
+    assert words.translate(["one big dog"])[0].outputs[0].proven is None
+    sources = ["one big dog", "two red cat"]
+    for budget, unproven in ((1, 2), (100_000, 0)):
+        found = words.evaluate(sources, sources, max_nodes=budget, resamples=0, **exhaustive)
+        assert found.unproven == unproven
 
 
 # Ensembles
@@ -339,6 +382,20 @@ def test_engines_that_are_not_there_or_do_not_do(model, both):
         ConfigError, match=r"the engine ctranslate2 takes one run, not an ensemble \("
     ):
         both.translate(["one"], engine="ctranslate2")
+
+
+def test_compute_types_belong_to_ctranslate2(model, folder, monkeypatch):
+    monkeypatch.setenv("HEADWAY_CACHE", str(folder / "untouched"))
+    with pytest.raises(ConfigError) as error:
+        model.translate(["one"], compute_type="int8")
+    assert str(error.value) == (
+        "--compute-type int8 is a setting of the engine ctranslate2; add --engine ctranslate2 or "
+        "leave it out"
+    )
+    with pytest.raises(ConfigError) as error:
+        model.translate(["one"], engine="ctranslate2", compute_type="int4")
+    assert str(error.value) == "--compute-type int4: expected one of default, float32, int8"
+    assert not (folder / "untouched").exists(), "nothing was exported"
 
 
 def test_ctranslate2_finds_the_same(model):

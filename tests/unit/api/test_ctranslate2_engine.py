@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pytest
@@ -144,10 +145,17 @@ def test_a_foreign_or_damaged_folder_is_said(ours, tmp_path):
 
 
 def test_without_the_package(ours, tmp_path, monkeypatch):
+    def version(name):
+        if name == "ctranslate2":
+            raise PackageNotFoundError(name)
+        return "1"
+
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(MissingExtra) as caught:
-        CTranslate2Engine(tmp_path)
-    assert str(caught.value) == (
-        "the engine CTranslate2 needs the package 'ctranslate2', which is not installed; "
-        "pip install 'headway[ctranslate2]'"
-    )
+    monkeypatch.setattr("importlib.metadata.version", version)
+    for start in (lambda: CTranslate2Engine(tmp_path), lambda: CTranslate2Engine.of_run(ours)):
+        with pytest.raises(MissingExtra) as caught:
+            start()
+        assert str(caught.value) == (
+            "the engine CTranslate2 needs the package 'ctranslate2', which is not installed; "
+            "pip install 'headway[ctranslate2]'"
+        )

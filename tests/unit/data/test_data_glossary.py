@@ -136,6 +136,11 @@ def test_case_can_matter():
     glossary = Glossary({"polish": Entry(("polieren",)), "Polish": Entry(("polnisch",))})
     assert glossary.terms_for("a Polish plate") == ([("polnisch",)], [])
     assert glossary.terms_for("polish it") == ([("polieren",)], [])
+    both = [("polnisch",), ("polieren",)]
+    assert glossary.terms_for("Polish workers polish the floor") == (both, [])
+    assert glossary.terms_for("Große STRAẞE: Polish workers polish it") == (both, [])
+    assert glossary.terms_for("they polish Polish plates") == (both[::-1], [])
+    assert glossary.terms_for("POLISH")[0] in ([both[0]], [both[1]]), "one of them, not both"
     assert Glossary({"Straße": Entry(("street",))}).terms_for("STRASSE 5") == ([("street",)], [])
 
 

@@ -160,5 +160,7 @@ def test_refusals(transformer, batch):
     with pytest.raises(ValueError, match="ensemble of no models"):
         Ensemble([])
     both = Ensemble([transformer, built("gru", 2, vocabulary=V + 1)])
-    with pytest.raises(ValueError, match="members write 11, 12 different tokens"):
+    with pytest.raises(
+        ValueError, match="members write 11, 12 different tokens; load runs that share one"
+    ):
         both.step(torch.full((4, 1, 1), BOS), both.start(batch))

@@ -40,3 +40,12 @@ def test_together_they_allow_what_both_allow():
     assert together.shape == (2, 1, 2, 2)
     assert together[0, 0].tolist() == [[True, False], [True, True]]
     assert together[1, 0].tolist() == [[False, False], [False, True]]
+
+
+def test_descent_by_hand():
+    """Two hypotheses, one old slot that only the first sees; two new tokens each."""
+    visible = torch.tensor([[[True], [False]]])  # (1, 2, 1)
+    seen = masks.descent(visible, 2)
+    assert seen.int().tolist() == [
+        [[[1, 1, 0, 0, 0], [1, 1, 1, 0, 0]], [[0, 0, 0, 1, 0], [0, 0, 0, 1, 1]]]
+    ]

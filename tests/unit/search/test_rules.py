@@ -209,12 +209,28 @@ def test_tokens_that_continue_a_text():
     st.binary(min_size=1, max_size=6).map(lambda b: bytes(x % 3 for x in b)),
 )
 def test_continuing_is_what_a_look_at_each_token_finds(spelled, rest):
-    expected = [
-        token
-        for token, spelling in enumerate(spelled)
-        if spelling and (rest.startswith(spelling) or spelling.startswith(rest))
-    ]
+    def can_write(text):
+        return any(fits(spelling, text) for spelling in spelled)
+
+    def fits(spelling, text):
+        if not spelling:
+            return False
+        is_part = len(spelling) < len(text) and text.startswith(spelling)
+        return spelling.startswith(text) or (is_part and can_write(text[len(spelling) :]))
+
+    expected = [token for token, spelling in enumerate(spelled) if fits(spelling, rest)]
     assert sorted(Spellings(spelled).continuing(rest)) == expected
+
+
+def test_a_beginning_that_leads_nowhere_is_no_way():
+    """With " Ein" taken, nothing could write the e that is asked for."""
+    spellings = Spellings([b"", b" Ein", b" Eine", b" Einer"])
+    assert spellings.continuing(b" Eine") == [2, 3]
+    assert spellings.continuing(b" Einem") == []
+
+
+def test_a_long_text_without_spaces():
+    assert Spellings([b"ab", b"abab"]).continuing(b"ab" * 2000) == [0, 1]
 
 
 def test_an_opening_is_written_in_any_way():
@@ -264,7 +280,7 @@ def test_a_beginning_may_repeat_itself_and_counts_as_past():
 
 
 def test_a_vocabulary_that_cannot_go_on():
-    """The opening wants "ax", no token writes x: the hypothesis stops unfinished after a."""
+    """The opening wants "ax", no token writes x: nothing can follow, not even the a."""
     table = {"": {"a": -0.5, "END": -0.1}, "a": {"a": -0.5, "END": -0.1}}
     model = TableModel(table)
     rules = Rules(eos=1, prefixes=[Prefix([], b"ax")], spellings=Spellings([b"", b"", b"a"]))
@@ -272,7 +288,7 @@ def test_a_vocabulary_that_cannot_go_on():
     [found] = greedy(
         model, {"rows": torch.zeros(1)}, bos=0, eos=1, limits=limits, normalise=False, rules=rules
     )
-    assert (model.decode(found.tokens), found.finished, found.log_prob) == ("a", False, -0.5)
+    assert (model.decode(found.tokens), found.finished, found.log_prob) == ("", False, 0.0)
 
 
 def test_an_opening_needs_spellings():

@@ -31,22 +31,31 @@ from headway.search import SearchConfig
         (
             {"temperature": 0.7},
             'temperature=0.7 has no meaning with method="beam"; '
-            'set method = "sample" or leave temperature out',
+            'set method = "sample" or temperature = 1.0',
         ),
         (
             {"method": "exhaustive", "top_k": 5},
-            'top_k=5 has no meaning with method="exhaustive"; '
-            'set method = "sample" or leave top_k out',
+            'top_k=5 has no meaning with method="exhaustive"; set method = "sample" or top_k = 0',
         ),
         (
             {"method": "sample", "max_nodes": 10},
             'max_nodes=10 has no meaning with method="sample"; '
-            'set method = "exhaustive" or leave max_nodes out',
+            'set method = "exhaustive" or max_nodes = 100000',
         ),
         (
             {"method": "exhaustive", "no_repeat": 3},
             'no_repeat=3 has no meaning with method="exhaustive"; '
-            'set method = "beam" or leave no_repeat out',
+            'set method = "beam" or no_repeat = 0',
+        ),
+        (
+            {"method": "sample", "stop": "safe"},
+            'stop=safe has no meaning with method="sample"; '
+            'set method = "beam" or stop = "finished"',
+        ),
+        (
+            {"method": "exhaustive", "stop": "safe"},
+            'stop=safe has no meaning with method="exhaustive"; '
+            'set method = "beam" or stop = "finished"',
         ),
         (
             {"method": "exhaustive", "n_best": 2},

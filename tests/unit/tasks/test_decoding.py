@@ -1,5 +1,6 @@
 """Batches of a search: like lengths, within the budget, side by side, answers in order."""
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from headway.errors import DataError
+from headway.errors import DataError, RunError
 from headway.tasks.decoding import (
     DECODE_TOKENS,
     WORTH,
@@ -93,8 +94,59 @@ def test_a_process_that_was_killed_is_told(two_threads):
             os.kill(os.getpid(), signal.SIGKILL)
         return rows
 
-    with pytest.raises(RuntimeError, match="a process that searched was killed"):
+    with pytest.raises(RunError, match=r"killed, .* in one process \(OMP_NUM_THREADS=1\)"):
         side_by_side(work, [[0], [1]], processes=2)
+
+
+class Unsendable(Exception):
+    """Does not survive pickling."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} {two}")
+        self.here = lambda: None
+
+
+def test_an_error_that_cannot_travel_is_told_with_its_place(two_threads):
+    def work(rows):
+        if rows == [1]:
+            raise Unsendable("a", "b")
+        return rows
+
+    with pytest.raises(RuntimeError, match=r"Unsendable: a b") as caught:
+        side_by_side(work, [[0], [1]], processes=2)
+    assert "in work" in caught.value.__notes__[0]
+
+
+def test_a_signal_to_all_processes_is_left_to_the_first(two_threads):
+    """`timeout` and batch systems signal the group; a search that goes on must not break."""
+    noted = []
+    before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
+    this = os.getpid()
+
+    def work(rows):
+        if os.getpid() != this:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(this, signal.SIGTERM)
+        return rows
+
+    try:
+        assert side_by_side(work, [[0], [1]], processes=2) == [0, 1]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert noted
+
+
+def in_a_daemon(queue):
+    queue.put(n_processes(1000, torch.device("cpu")))
+
+
+def test_a_daemonic_process_searches_alone():
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    daemon = context.Process(target=in_a_daemon, args=(queue,), daemon=True)
+    daemon.start()
+    assert queue.get(timeout=20) == 1
+    daemon.join()
 
 
 def test_processes_are_as_many_as_threads_where_it_is_worth_it(two_threads):
