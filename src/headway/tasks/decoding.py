@@ -48,6 +48,8 @@ def decode_batches(lengths: Sequence[int], beam: int, parts: int = 1) -> Iterato
 def n_processes(n_rows: int, device: torch.device) -> int:
     """How many processes share the work: one for each thread, if they can and it is worth it."""
     can_fork = sys.platform.startswith("linux") and not current_process().daemon
+    # Forks of a process in which CTranslate2 had worked did not all come back.
+    can_fork = can_fork and "ctranslate2" not in sys.modules
     if device.type != "cpu" or not can_fork:
         return 1
     return max(1, min(torch.get_num_threads(), n_rows // WORTH))

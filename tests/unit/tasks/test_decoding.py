@@ -149,9 +149,12 @@ def test_a_daemonic_process_searches_alone():
     daemon.join()
 
 
-def test_processes_are_as_many_as_threads_where_it_is_worth_it(two_threads):
+def test_processes_are_as_many_as_threads_where_it_is_worth_it(two_threads, monkeypatch):
+    monkeypatch.delitem(sys.modules, "ctranslate2", raising=False)
     cpu = torch.device("cpu")
     assert n_processes(10 * WORTH, cpu) == (2 if sys.platform.startswith("linux") else 1)
     assert n_processes(WORTH, cpu) == 1
     assert n_processes(0, cpu) == 1
     assert n_processes(10 * WORTH, torch.device("cuda")) == 1
+    monkeypatch.setitem(sys.modules, "ctranslate2", sys)
+    assert n_processes(10 * WORTH, cpu) == 1
