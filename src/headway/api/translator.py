@@ -139,7 +139,7 @@ class Translator:
             found, traces = self._traced(pieces, config)
         else:
             found = self._search(pieces, config, first)
-        outputs = [[self._output(hypothesis) for hypothesis in row] for row in found]
+        outputs = [[self.output(hypothesis) for hypothesis in row] for row in found]
         if align is not False:
             layer: Layer = "mean" if align is True else align
             outputs = self._aligned(pieces, found, outputs, layer)
@@ -339,7 +339,8 @@ class Translator:
                 traces[mine[0]] if traces and mine else None,
             )
 
-    def _output(self, hypothesis: Hypothesis) -> Output:
+    def output(self, hypothesis: Hypothesis) -> Output:
+        """A hypothesis in words."""
         return Output(
             self.task.text(hypothesis),
             hypothesis.log_prob,

@@ -18,7 +18,7 @@ import torch
 from ..api import Output, Translator
 from ..data.collate import pad
 from ..errors import ConfigError, DataError
-from ..search import Exhausted, Hypothesis, SearchConfig, exhaustive
+from ..search import Exhausted, SearchConfig, exhaustive
 from ..search.config import METHODS_OF
 from ..tasks.decoding import decode_batches, n_processes, side_by_side
 
@@ -327,22 +327,11 @@ def _sentence(
     result: Exhausted,
     outputs: dict[int, Output],
 ) -> Sentence:
-    best = _as_output(translator, result.best)
+    best = translator.output(result.best)
     if not result.proven:
         best = max([best, *outputs.values()], key=lambda one: (one.finished, one.score))
     bound = max(result.bound, best.score) if best.finished else result.bound
     return Sentence(source, references, best, result.proven, bound, result.n_nodes, outputs)
-
-
-def _as_output(translator: Translator, hypothesis: Hypothesis) -> Output:
-    return Output(
-        translator.task.text(hypothesis),
-        hypothesis.log_prob,
-        hypothesis.score,
-        translator.task.target.tokenizer.tokens(hypothesis.tokens),
-        hypothesis.token_log_probs,
-        hypothesis.finished,
-    )
 
 
 def _figures(sentences: Sequence[Sentence], beam: int, is_judged: bool) -> BeamFigures:
