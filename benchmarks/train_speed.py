@@ -20,10 +20,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from alike import start_alike
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from headway.cli.allocator import keep_freed_memory
 from headway.data.batches import Batches
 from headway.data.collate import pair_batch
 from headway.data.corpora import Corpus
@@ -542,14 +542,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     data = "synthetic" if given.source is None else f"{given.source} {given.target}"
     print(json.dumps(report(results, given.rounds, given.threads, data)))
     return 0
-
-
-def start_alike() -> None:
-    """Gives the process what `headway train` gives itself; the wait policy is read at loading."""
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-    keep_freed_memory()
 
 
 if __name__ == "__main__":

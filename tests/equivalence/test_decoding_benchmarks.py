@@ -1,6 +1,6 @@
 """Benchmarks of decoding: all contestants find the same outputs; terms are met or reported."""
 
-import importlib.util
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -35,17 +35,23 @@ max_extra = 12  # one limit for all: peers have one for a batch
 """
 
 
-def load_benchmark(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module", autouse=True)
+def _benchmarks():
+    """The programs stand beside each other and find each other there."""
+    sys.path.insert(0, str(FOLDER))
+    yield
+    sys.path.remove(str(FOLDER))
 
 
 @pytest.fixture(scope="module")
 def bench():
-    return load_benchmark("decode_speed")
+    return importlib.import_module("decode_speed")
+
+
+@pytest.fixture
+def given(bench, run):
+    arguments = [str(run / "run"), "--source", str(run / "test.txt")]
+    return bench.parse([*arguments, "--rounds", "2", "--latency", "4", "--threads", "1"])
 
 
 @pytest.fixture(scope="module")
@@ -68,22 +74,34 @@ def _threads():
 
 def test_all_contestants_find_the_same(bench, run, tmp_path):
     translator = headway.load(run / "run")
-    sources = translator.task.source.encode_batch((run / "test.txt").read_text().split())
-    contestants = bench.make_contestants(
-        run / "run", tmp_path, 1, [bench.OURS, bench.HF, bench.CT2]
-    )
+    decoders = importlib.import_module("decoders")
+    sources = decoders.read_sources(run / "run", run / "test.txt", None)
+    exports = bench.exported(translator, tmp_path)
+    outputs = {}
+    for name in (bench.OURS, bench.HF, bench.CT2):
+        one = decoders.make_contestant(name, run / "run", exports, 1)
+        for beam in (5, 1):
+            settings = one.tune(sources[:2], beam)
+            outputs[name, beam] = one(sources, beam, settings)
     for beam in (5, 1):
-        for one in contestants.values():
-            if hasattr(one, "tune"):
-                one.tune(sources[:2], beam)
-        seconds, outputs = bench.whole_set(contestants, sources, beam, rounds=1, threads=1)
-        assert all(len(each) == 1 for each in seconds.values())
-        assert len(set(map(tuple, outputs[bench.OURS]))) > 5
+        ours = outputs[bench.OURS, beam]
+        assert len(set(map(tuple, ours))) > 5
         for peer in (bench.HF, bench.CT2):
-            counts = bench.agreement(translator, sources, outputs[bench.OURS], outputs[peer])
+            counts = bench.agreement(translator, sources, ours, outputs[peer, beam])
             assert counts["same"] + counts["tie"] == len(sources), (beam, peer, counts)
-    alone = bench.latency(contestants, sources, 5, 2, threads=1)
-    assert alone["ratios"].keys() == {f"headway/{peer}" for peer in (bench.HF, bench.CT2)}
+
+
+def test_a_contestant_answers_from_its_process(bench, given, tmp_path):
+    one = bench.Rival(bench.OURS, given, tmp_path)
+    try:
+        whole = one.ask(watch=True, beam=2)
+        assert one.ask(beam=2, rows=[3, 1])["outputs"] == [whole["outputs"][i] for i in (3, 1)]
+        assert whole["seconds"] > 0
+        assert one.ask(beam=2, tune=True) == {"settings": {}}
+        assert 50 < one.peak < 5000
+    finally:
+        one.end()
+    assert one.process.returncode == 0
 
 
 @pytest.mark.slow
@@ -102,7 +120,7 @@ def test_the_program_ends_with_a_line_of_json(bench, run, capsys):
 def test_differences_are_told_by_the_models_own_score(bench, run):
     translator = headway.load(run / "run")
     sources = translator.task.source.encode_batch(["abc", "cab", "bca"])
-    ours = bench.Headway(run / "run", 1)(sources, 5)
+    ours = importlib.import_module("decoders").Headway(run / "run", 1)(sources, 5, {})
     worse = [ours[0], ours[1][:-1], ours[2]]
     assert bench.agreement(translator, sources, ours, worse) == {
         "same": 2,
@@ -114,7 +132,7 @@ def test_differences_are_told_by_the_models_own_score(bench, run):
 
 
 def test_terms_are_met_or_reported(run, tmp_path, capsys):
-    terms = load_benchmark("terms")
+    terms = importlib.import_module("terms")
     counts = terms.Counter({"abc": 5, "cab": 2, "bca": 2, "ab": 2})
     assert terms.rarest_word("abc ab bca cab .", counts) == "bca"
     assert terms.rarest_word(". 12", counts) is None
