@@ -58,63 +58,89 @@ def n_processes(n_rows: int, device: torch.device) -> int:
 def side_by_side(work: Work[T], batches: Sequence[list[int]], processes: int = 1) -> list[T]:
     """The result of each row, in the order of the rows, from the results of each batch of rows.
 
-    This process takes its share of the batches, forked ones take the others.
+    This process and forked ones take the next batch whenever they are free.
 
     Raises:
         RunError: a process was killed.
     """
-    shares = [batches[i::processes] for i in range(processes)]
-    found = _with_forks(work, shares) if processes > 1 else [work(rows) for rows in batches]
+    if processes > 1:
+        found = _with_forks(work, batches, processes - 1)
+    else:
+        found = {i: work(rows) for i, rows in enumerate(batches)}
     results: dict[int, T] = {}
-    for rows, answers in zip([rows for share in shares for rows in share], found, strict=True):
-        results.update(zip(rows, answers, strict=True))
+    for i, answers in found.items():
+        results.update(zip(batches[i], answers, strict=True))
     return [results[row] for row in range(len(results))]
 
 
-def _with_forks(work: Work[T], shares: Sequence[Sequence[list[int]]]) -> list[list[T]]:
-    """The results of the batches, share after share."""
+def _with_forks(work: Work[T], batches: Sequence[list[int]], n_forks: int) -> dict[int, list[T]]:
+    """The results by the place of the batch."""
+    queue = _Queue(len(batches))
     others: list[_Fork] = []
     with _one_thread():
         try:
-            for share in shares[1:]:
-                others.append(_Fork(work, share))
-            found = [work(rows) for rows in shares[0]]
+            for _ in range(n_forks):
+                others.append(_Fork(work, batches, queue))
+            found = {i: work(batches[i]) for i in queue}
             for other in others:
-                found += other.results()
+                found |= other.results()
         finally:
+            queue.close()
             for other in others:
                 other.end()
     return found
 
 
+class _Queue:
+    """The numbers below `size`, each handed out once, to whichever process asks first.
+
+    Processes that were forked share the offset of an open file, and reading moves it: there is no
+    lock that one of them could die with.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._file = os.fdopen(os.memfd_create("batches"), "r+b", buffering=0)
+        self._file.write(b"".join(i.to_bytes(8) for i in range(size)))
+        self._file.seek(0)
+
+    def __iter__(self) -> Iterator[int]:
+        while number := self._file.read(8):
+            yield int.from_bytes(number)
+
+    def close(self) -> None:
+        self._file.close()
+
+
 class _Fork:
     """A process that works through some batches and sends what it found, or what went wrong."""
 
-    def __init__(self, work: Work[Any], batches: Sequence[list[int]]) -> None:
+    def __init__(self, work: Work[Any], batches: Sequence[list[int]], queue: _Queue) -> None:
         context = get_context("fork")  # the work is a closure over a model: nothing is copied
         self._receiver, sender = context.Pipe(duplex=False)
-        arguments = (work, batches, sender, os.getpid())
+        arguments = (work, batches, queue, sender, os.getpid())
         self._process = context.Process(target=self._run, args=arguments, daemon=True)
         with _quiet_tokenizers():
             self._process.start()
         sender.close()
 
     @staticmethod
-    def _run(work: Work[Any], batches: Sequence[list[int]], sender: Any, parent: int) -> None:
+    def _run(
+        work: Work[Any], batches: Sequence[list[int]], queue: _Queue, sender: Any, parent: int
+    ) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)  # the first process decides what they mean
-        answers: list[Any] = []
+        answers: dict[int, list[Any]] = {}
         try:
-            for rows in batches:
+            for i in queue:
                 if os.getppid() != parent:
                     return  # nobody waits any more
-                answers.append(work(rows))
+                answers[i] = work(batches[i])
         except Exception as error:
             sender.send(_Failure(error))
         else:
             sender.send(answers)
 
-    def results(self) -> list[list[Any]]:
+    def results(self) -> dict[int, list[Any]]:
         try:
             answer = self._receiver.recv()
         except (EOFError, OSError):
@@ -124,7 +150,7 @@ class _Fork:
             ) from None
         if isinstance(answer, _Failure):
             raise answer.error()
-        found: list[list[Any]] = answer
+        found: dict[int, list[Any]] = answer
         return found
 
     def end(self) -> None:

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 
 import pytest
 import torch
@@ -45,6 +46,7 @@ def two_threads():
 
 def test_answers_come_in_order_from_processes_with_one_thread(two_threads):
     def work(rows):
+        time.sleep(0.3)  # so that both have something to do
         return [(row * 10, os.getpid(), torch.get_num_threads()) for row in rows]
 
     found = side_by_side(work, [[3, 1], [0], [4, 2]], processes=2)
@@ -54,6 +56,20 @@ def test_answers_come_in_order_from_processes_with_one_thread(two_threads):
     assert len(set(processes)) == 2
     assert os.getpid() in processes
     assert torch.get_num_threads() == 2
+
+
+def test_whoever_is_free_takes_the_next_batch(two_threads):
+    this = os.getpid()
+
+    def work(rows):
+        if rows == [0]:
+            time.sleep(1.0)
+        return [os.getpid()] * len(rows)
+
+    found = side_by_side(work, [[i] for i in range(400)], processes=2)
+    slow = found[0]
+    assert found.count(slow) < 200
+    assert this in found
 
 
 def test_a_model_is_searched_in_a_forked_process(two_threads):
@@ -74,14 +90,17 @@ def test_nothing_to_do():
     assert side_by_side(lambda rows: rows, []) == []
 
 
-@pytest.mark.parametrize("bad", [0, 1])
-def test_a_failure_is_passed_on_and_threads_are_given_back(two_threads, bad):
+@pytest.mark.parametrize("fails_here", [True, False])
+def test_a_failure_is_passed_on_and_threads_are_given_back(two_threads, fails_here):
+    this = os.getpid()
+
     def work(rows):
-        if rows == [bad]:
+        if (os.getpid() == this) is fails_here:
             raise DataError(f"batch {rows}")
+        time.sleep(0.5)
         return rows
 
-    with pytest.raises(DataError, match=rf"batch \[{bad}\]"):
+    with pytest.raises(DataError, match=r"batch \[[01]\]"):
         side_by_side(work, [[0], [1]], processes=2)
     assert torch.get_num_threads() == 2
 
@@ -92,6 +111,7 @@ def test_a_process_that_was_killed_is_told(two_threads):
     def work(rows):
         if os.getpid() != this:
             os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.5)
         return rows
 
     with pytest.raises(RunError, match=r"killed, .* in one process \(OMP_NUM_THREADS=1\)"):
@@ -107,9 +127,12 @@ class Unsendable(Exception):
 
 
 def test_an_error_that_cannot_travel_is_told_with_its_place(two_threads):
+    this = os.getpid()
+
     def work(rows):
-        if rows == [1]:
+        if os.getpid() != this:
             raise Unsendable("a", "b")
+        time.sleep(0.5)
         return rows
 
     with pytest.raises(RuntimeError, match=r"Unsendable: a b") as caught:
@@ -127,6 +150,8 @@ def test_a_signal_to_all_processes_is_left_to_the_first(two_threads):
         if os.getpid() != this:
             os.kill(os.getpid(), signal.SIGTERM)
             os.kill(this, signal.SIGTERM)
+        else:
+            time.sleep(0.5)
         return rows
 
     try:
