@@ -74,7 +74,8 @@ class CountTable(Counted):
         taken = self.discounts.double()[self.counts.clamp(max=3)].numpy()
         mass = found.totals(self.size) + added
         self.mass = torch.from_numpy(mass).float()
-        self.backoff = torch.from_numpy((added + found.per_context(taken, self.size)) / mass).float()
+        passed_on = (added + found.per_context(taken, self.size)) / mass
+        self.backoff = torch.from_numpy(passed_on).float()
 
     def find(self, shorter: Tensor, word: Tensor) -> Tensor:
         """The contexts with `word` in front of the contexts `shorter`, -1 where there is none."""
@@ -95,22 +96,23 @@ class CountTable(Counted):
         """
         if targets is None:
             entry, index = self._followers(context)
-            owner, column, width = row[index], self.entries[entry] % self.size, self.size
+            cell = row[index] * self.size + self.entries[entry] % self.size
         else:
             entry, index = self._followed_by(context, targets[row])
-            owner, column, width = row[index], 0, 1
+            cell = row[index]
         count = self.counts[entry]
         share = (count - self.discounts[count.clamp(max=3)]) / self.mass[context[index]]
-        total = share.new_zeros(n_rows * width)
-        return total.index_add_(0, owner * width + column, share).unflatten(0, (n_rows, width))
+        width = self.size if targets is None else 1
+        return share.new_zeros(n_rows * width).index_add_(0, cell, share).view(n_rows, width)
 
     def _followers(self, context: Tensor) -> tuple[Tensor, Tensor]:
         """All entries of contexts (m,), and for each of them which of the m it belongs to."""
         begin = torch.searchsorted(self.entries, context * self.size)
         length = torch.searchsorted(self.entries, (context + 1) * self.size) - begin
         index = torch.repeat_interleave(length)
-        offset = torch.arange(index.numel(), device=index.device) - (length.cumsum(0) - length)[index]
-        return begin[index] + offset, index
+        first = length.cumsum(0) - length  # where in `index` each of the m begins
+        place = torch.arange(index.numel(), device=index.device) - first[index]
+        return begin[index] + place, index
 
     def _followed_by(self, context: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """The entries of contexts (m,) with words (m,), and which of the m have one."""

@@ -44,8 +44,8 @@ class MarkovConfig:
     order: Annotated[int, Ge(0)] = 2
     """How many words back the next one depends on; 0 is the frequency of words alone."""
     smoothing: Literal["none", "add-k", "kneser-ney"] = "kneser-ney"
-    """What becomes of words that never followed: `none` gives them nothing, `add-k` adds `k` to each
-    count, `kneser-ney` (modified, interpolated) asks shorter contexts."""
+    """What becomes of words that never followed: `none` gives them nothing, `add-k` adds `k` to
+    each count, `kneser-ney` (modified, interpolated) asks shorter contexts."""
     k: Annotated[float, Gt(0)] = 1.0
     """With `add-k`: what is added to each count."""
     skips: bool | Annotated[int, Ge(1)] = False
@@ -66,7 +66,7 @@ class MarkovModel(Counted):
 
     Begin mark and padding never get probability, all other tokens of the vocabulary, W of them, do:
     what was never seen (an unknown, say) gets what smoothing gives it. Contexts begin with begin
-    marks and never reach over the beginning of a sequence. From the shortest context to the longest:
+    marks and never reach over the beginning of a sequence. By smoothing:
 
     * `none`: `count / total`; a context that was never seen is answered by the longest ending of
       it that was.

@@ -8,6 +8,7 @@ and no dictionaries. What the counts mean as probabilities is left to `markov.py
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ BOS = 1
 
 FALLBACK = (0.5, 1.0, 1.5)
 MOST_PAIRS = 10**9  # a few minutes of sorting
-_CHUNK = 2**22  # pairs that are sorted at once
+_CHUNK = 2**20  # pairs that are sorted at once
 
 Array = np.ndarray
 
@@ -84,10 +85,10 @@ def read_corpus(sequences: Iterable[Array], margin: int, size: int) -> Corpus:
             f"token {odd} cannot be counted; expected words and end marks, {BOS + 1} to {size - 1}"
         )
     places = np.arange(len(content)) + np.repeat(margin * np.arange(1, len(arrays) + 1), lengths)
-    tokens = np.full(len(content) + margin * len(arrays), BOS, dtype=np.int64)
+    tokens = np.full(len(content) + margin * len(arrays), BOS, dtype=np.int32)
     tokens[places] = content
     depths = np.arange(len(content)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return Corpus(tokens, places, depths)
+    return Corpus(tokens, places, depths.astype(np.int32))
 
 
 def count_ngrams(corpus: Corpus, order: int, size: int) -> list[Counts]:
@@ -133,7 +134,7 @@ def count_pairs(corpus: Corpus, first: Counts, distance: int | None, size: int) 
 
 
 def _by_reach(reach: Array) -> Iterator[Array]:
-    """Indices of those with a reach, similar ones together, so many that a chunk is not exceeded."""
+    """Indices of those with a reach, similar ones together, as many as fit into a chunk."""
     order = np.argsort(reach, kind="stable")[np.count_nonzero(reach <= 0) :]
     start = len(order)
     while start:
@@ -179,7 +180,7 @@ def continuations(levels: list[Counts], size: int) -> list[Counts]:
     of one that begins with the begin mark, which keeps its own count.
     """
     adjusted = []
-    for depth, (level, longer) in enumerate(zip(levels, levels[1:], strict=False)):
+    for depth, (level, longer) in enumerate(pairwise(levels)):
         shorter = longer.contexts[longer.entries // size] // size
         place = np.searchsorted(level.entries, shorter * size + longer.entries % size)
         types = np.bincount(place, minlength=len(level.entries))
