@@ -40,7 +40,7 @@ def transition_matrix(
     widest = max([model.depth, *map(len, shown)])
     padded = torch.tensor([[BOS] * (widest - len(c)) + c for c in shown], dtype=torch.int64)
     columns = _following(model) if following is None else torch.tensor(following, dtype=torch.int64)
-    probs = model.probs(padded.reshape(-1, widest))[:, columns]
+    probs = model.probs(padded.reshape(len(shown), widest))[:, columns]
     labels = [" ".join(words[token] for token in context) for context in shown]
     return Matrix(labels, _named(columns, words), probs.tolist())
 
