@@ -99,6 +99,10 @@ class MarkovModel(Counted):
         skips = self.config.skips
         return None if skips is True else self.depth + int(skips)
 
+    @property
+    def device(self) -> torch.device:
+        return self.level(0).entries.device
+
     @torch.no_grad()
     def log_probs(self, tokens_in: Tensor, targets: Tensor) -> Tensor:
         """The log probability of each target; 0 where the target is padding.
@@ -129,8 +133,7 @@ class MarkovModel(Counted):
         rows = next((tensor.size(0) for tensor in batch.values()), None)
         if rows is None:
             raise ValueError("the batch is empty; give it a tensor with one row per sequence")
-        device = self.level(0).entries.device
-        last = torch.full((rows, 1, self.reach or 0), BOS, device=device)
+        last = torch.full((rows, 1, self.reach or 0), BOS, device=self.device)
         if prefix is not None:
             last = self._extended(last, prefix[:, None])
         return State({}, {"last": Fixed(last)})

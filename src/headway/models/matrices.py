@@ -39,10 +39,10 @@ def transition_matrix(
     # A shorter context is one at the beginning of a sequence.
     widest = max([model.depth, *map(len, shown)])
     padded = torch.tensor([[BOS] * (widest - len(c)) + c for c in shown], dtype=torch.int64)
-    columns = _following(model) if following is None else torch.tensor(following, dtype=torch.int64)
-    probs = model.probs(padded.reshape(len(shown), widest))[:, columns]
+    probs = model.probs(padded.reshape(len(shown), widest).to(model.device))
+    columns = _following(model) if following is None else _tokens(following, model)
     labels = [" ".join(words[token] for token in context) for context in shown]
-    return Matrix(labels, _named(columns, words), probs.tolist())
+    return Matrix(labels, _named(columns, words), probs[:, columns].tolist())
 
 
 def pair_matrix(model: MarkovModel, words: Sequence[str], newest: int) -> Matrix:
@@ -69,10 +69,10 @@ def mask_matrix(
         newest: the rows; by default every word that was counted as the newest of a pair.
     """
     queries, earlier = model.pair_words()
-    rows = queries.unique() if newest is None else torch.tensor(newest, dtype=torch.int64)
+    rows = queries.unique() if newest is None else _tokens(newest, model)
     chosen = torch.isin(queries, rows)
     columns, column = earlier[chosen].unique(return_inverse=True)
-    has_vote = torch.zeros(model.size, len(columns))
+    has_vote = torch.zeros(model.size, len(columns), device=model.device)
     has_vote[queries[chosen], column] = model.pair_votes()[chosen].float()
     return Matrix(_named(rows, words), _named(columns, words), has_vote[rows].tolist())
 
@@ -90,6 +90,10 @@ def _contexts(model: MarkovModel) -> Tensor:
 def _following(model: MarkovModel) -> Tensor:
     """Every token that was counted as a next one, by its id."""
     return model.level(0).entries % model.size
+
+
+def _tokens(tokens: Sequence[int], model: MarkovModel) -> Tensor:
+    return torch.tensor(tokens, dtype=torch.int64, device=model.device)
 
 
 def _named(tokens: Tensor, words: Sequence[str]) -> list[str]:

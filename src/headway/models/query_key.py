@@ -60,9 +60,12 @@ def query_key_form(model: MarkovModel) -> QueryKeyForm:
             f"a vocabulary of {V} makes a matrix of {V**3:,} numbers, expected at most "
             f"{MOST_NUMBERS:,}; step the model itself, which computes the same"
         )
-    keys, values = torch.zeros(V, V), torch.zeros(V, V, V)
+    keys = torch.zeros(V, V, device=model.device)
+    values = torch.zeros(V, V, V, device=model.device)
     keys[newest, earlier] = model.pair_votes().float()
     values[newest, earlier] = model.pair_probs()
-    context = torch.full((V, 2), BOS)  # before the newest word stands nothing that could vote
+    context = torch.full(
+        (V, 2), BOS, device=model.device
+    )  # before the newest word stands nothing that could vote
     context[:, 1] = torch.arange(V)
     return QueryKeyForm(keys, values, model.probs(context))

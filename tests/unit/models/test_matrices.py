@@ -1,9 +1,14 @@
 """Matrices of counting models with their words."""
 
+from pathlib import Path
+
 import pytest
 from counting_texts import CHECKS, LOGS, ORDERS, Text
 
 from headway.models.matrices import mask_matrix, pair_matrix, transition_matrix
+from headway.view.matrix import matrix_svg
+
+PICTURE = Path(__file__).parents[3] / "docs" / "images" / "mask.svg"
 
 
 def cell(matrix, row, column):
@@ -88,3 +93,10 @@ def test_a_newest_word_that_was_never_seen():
     model = text.count(order=2, skips=True)
     assert pair_matrix(model, text.words, 3) == ([], [], [])
     assert mask_matrix(model, text.words, [3]) == (["⟨unk⟩"], [], [[]])
+
+
+def test_the_picture_of_the_page_is_drawn_from_the_mask():
+    text = Text(LOGS)
+    mask = mask_matrix(text.count(order=2, skips=True, selective=True), text.words)
+    drawn = matrix_svg(*mask, "The mask of a selective model with skips")
+    assert PICTURE.read_text(encoding="utf-8") == drawn
