@@ -1,10 +1,11 @@
 """What a model family is: settings, a builder, and what its models can do."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -33,12 +34,17 @@ class Family:
         build: makes the module from resolved settings.
         abilities: `step` (can be searched), `score` (teacher-forced log probabilities), `attend`
             (has attention to look at).
+        learns: by `gradient`, or by `counting` the training data once.
+        count: for a family that counts, makes the module from settings and the token sequences of
+            the training data, each with its end mark; `build` then makes an empty one to load.
     """
 
     name: str
     config: type[Any]
     build: Callable[[Any, Vocabularies], "SequenceModel"]
     abilities: frozenset[Ability]
+    learns: Literal["gradient", "counting"] = "gradient"
+    count: Callable[[Any, Vocabularies, Iterable[np.ndarray]], nn.Module] | None = None
 
 
 class SequenceModel(nn.Module):
