@@ -77,9 +77,12 @@ def built(family, **settings):
 
 MODELS = {
     "transformer": built("transformer", d_ff=8, n_heads=2, encoder_layers=2, decoder_layers=2),
-    "gru": built("gru"),
+    "recurrent": built("recurrent"),
 }
-CROSSING = {"transformer": ["decoder.0.cross", "decoder.1.cross"], "gru": [""]}
+CROSSING = {
+    "transformer": ["decoder.0.cross", "decoder.1.cross"],
+    "recurrent": ["decoder.attention"],
+}
 
 
 def ids(*tokens):
@@ -113,5 +116,5 @@ def test_a_batch_looks_as_its_pairs_do_alone(family):
 
 def test_several_models_have_numbers_before_their_names():
     [(maps, crossing)] = look(list(MODELS.values()), [ids(5, 2)], [ids(4, 2)])
-    assert crossing == [["0.decoder.0.cross", "0.decoder.1.cross"], ["1."]]
+    assert crossing == [["0.decoder.0.cross", "0.decoder.1.cross"], ["1.decoder.attention"]]
     assert {name for names in crossing for name in names} <= maps.keys()
