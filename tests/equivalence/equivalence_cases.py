@@ -1,4 +1,4 @@
-"""The models that equivalences are tried on: every family, and the variants of the Transformer.
+"""The models that equivalences are tried on: every family, and variants of some.
 
 A family is tried with what it declares it can do; one that is new to the table is tried with its
 default settings until it gets small ones here.
@@ -30,9 +30,9 @@ SMALL: dict[str, dict[str, Any]] = {
         "encoder_layers": 2,
         "decoder_layers": 2,
     },
-    "gru": {"d_model": 16},
+    "recurrent": {"d_model": 16},
 }
-VARIANTS: dict[str, dict[str, Any]] = {
+TRANSFORMERS: dict[str, dict[str, Any]] = {
     "post-norm": {"residual": "post"},
     "rms": {"norm": "rms", "bias": False},
     "rotary": {"positions": "rotary"},
@@ -42,6 +42,24 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "d_value other": {"d_value": 5},
     "share target": {"share": "target"},
     "share none": {"share": "none", "output_bias": True},
+    "additive": {"score": "additive"},
+    "general": {"score": "general", "positions": "rotary"},
+}
+RECURRENTS: dict[str, dict[str, Any]] = {
+    "rnn none": {"cell": "rnn", "attention": "none", "bidirectional": False},
+    "lstm none": {"cell": "lstm", "attention": "none", "layers": 2},
+    "gru bahdanau": {"attention": "bahdanau"},
+    "lstm bahdanau": {"cell": "lstm", "attention": "bahdanau", "score": "concat", "layers": 2},
+    "rnn location": {
+        "cell": "rnn",
+        "attention": "bahdanau",
+        "score": "location",
+        "max_positions": 40,
+        "share": "none",
+    },
+    "gru cosine": {"score": "cosine", "layers": 2, "bidirectional": False},
+    "gru feeding": {"score": "scaled_dot", "input_feeding": True},
+    "lstm feeding": {"cell": "lstm", "score": "dot", "input_feeding": True, "layers": 2},
 }
 
 
@@ -55,7 +73,8 @@ class Case:
 
     @property
     def abilities(self) -> frozenset[str]:
-        return FAMILIES[self.family].abilities
+        declared = FAMILIES[self.family].abilities
+        return declared - {"attend"} if self.settings.get("attention") == "none" else declared
 
     def build(self, vocabulary: int = VOCABULARY, dropout: float = 0.0, seed: int = 0) -> Any:
         """A random model in evaluation mode."""
@@ -89,7 +108,8 @@ class Case:
 
 CASES = [
     *(Case(name, name) for name in FAMILIES),
-    *(Case(f"transformer {name}", "transformer", given) for name, given in VARIANTS.items()),
+    *(Case(f"transformer {name}", "transformer", given) for name, given in TRANSFORMERS.items()),
+    *(Case(f"recurrent {name}", "recurrent", given) for name, given in RECURRENTS.items()),
 ]
 
 

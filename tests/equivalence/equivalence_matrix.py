@@ -28,8 +28,9 @@ _LOOP = (
 _PART = (
     "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
 )
+_NOTHING = "without attention there is nothing to look at"
 
-VARIANTS = (
+TRANSFORMERS = (
     "transformer rms",
     "transformer rotary",
     "transformer learned",
@@ -38,11 +39,25 @@ VARIANTS = (
     "transformer d_value other",
     "transformer share target",
     "transformer share none",
+    "transformer additive",
+    "transformer general",
 )
+RECURRENTS = (
+    "recurrent rnn none",
+    "recurrent lstm none",
+    "recurrent gru bahdanau",
+    "recurrent lstm bahdanau",
+    "recurrent rnn location",
+    "recurrent gru cosine",
+    "recurrent gru feeding",
+    "recurrent lstm feeding",
+)
+VARIANTS = ("transformer post-norm", *TRANSFORMERS, *RECURRENTS)
 BLANKS: dict[tuple[str, str], str] = {
-    **{(row, "procs"): _LOOP for row in ("transformer post-norm", *VARIANTS)},
-    **{(row, "resumed"): _LOOP for row in ("transformer post-norm", *VARIANTS)},
-    **{(row, "refer"): _PART for row in VARIANTS},
+    **{(row, "procs"): _LOOP for row in VARIANTS},
+    **{(row, "resumed"): _LOOP for row in VARIANTS},
+    **{(row, "refer"): _PART for row in TRANSFORMERS},
+    **{(row, "fused"): _NOTHING for row in ("recurrent rnn none", "recurrent lstm none")},
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

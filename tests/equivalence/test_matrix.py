@@ -11,7 +11,7 @@ from headway.models import FAMILIES
 EXPECTED = """
                           cached prefix fused greedy wide best terms drawn ensemble edges batch padded forced accum procs resumed refer
 transformer               x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
-gru                       x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
+recurrent                 x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 transformer post-norm     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 transformer rms           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer rotary        x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
@@ -21,6 +21,16 @@ transformer d_head free   x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer d_value other x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer share target  x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer share none    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer additive      x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer general       x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+recurrent rnn none        x  x  .  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+recurrent lstm none       x  x  .  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+recurrent gru bahdanau    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+recurrent lstm bahdanau   x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+recurrent rnn location    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+recurrent gru cosine      x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+recurrent gru feeding     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+recurrent lstm feeding    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 """  # noqa: E501
 
 

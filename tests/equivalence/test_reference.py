@@ -1,7 +1,8 @@
 """Whole models equal reference implementations with copied weights: logits to 1e-5.
 
-Post-norm against Hugging Face's Marian, pre-norm against `torch.nn.Transformer`, the GRU against a
-loop over `torch.nn.GRUCell`, one sentence and one word at a time. Nothing is downloaded.
+Post-norm against Hugging Face's Marian, pre-norm against `torch.nn.Transformer`, recurrent models
+against the formulas over the cells of `torch.nn`, one sentence and one word at a time. Nothing is
+downloaded.
 """
 
 import math
@@ -9,6 +10,7 @@ import math
 import pytest
 import torch
 from equivalence_cases import VOCABULARY, equivalence, some_batch
+from recurrent_reference import logits_by_formula
 
 from headway.nn.positions import sinusoidal
 
@@ -215,39 +217,15 @@ def test_torch_transformer(case):
     torch.testing.assert_close(logits_of(ours, batch), hidden @ weight.T, **CLOSE)
 
 
-# GRU
+# Recurrent
 
 
-def cell_of(gru):
-    cell = torch.nn.GRUCell(D, D)
-    cell.load_state_dict({n.removesuffix("_l0"): p for n, p in gru.state_dict().items()})
-    return cell
-
-
-@torch.inference_mode()
-def one_by_one(model, source, target):
-    """Logits of one sentence from the formulas: encode, then step, attend, combine."""
-    encoder, decoder = cell_of(model.encoder), cell_of(model.decoder)
-    state, states = torch.zeros(D), []
-    for token in source:
-        state = encoder(model.source_embedding[token] * math.sqrt(D), state)
-        states.append(state)
-    memory, logits = torch.stack(states), []
-    for token in target:
-        state = decoder(model.target_embedding[token] * math.sqrt(D), state)
-        weights = (memory @ state / math.sqrt(D)).softmax(0)
-        both = torch.cat([state, weights @ memory])
-        hidden = torch.tanh(model.combine.weight @ both + model.combine.bias)
-        logits.append(model.output.weight @ hidden + model.output.bias)
-    return torch.stack(logits)
-
-
-@equivalence("refer", only=lambda case: case.name == "gru")
-def test_gru_cells(case):
+@equivalence("refer", only=lambda case: case.family == "recurrent")
+def test_recurrent_formulas(case):
     model, batch = case.build(), some_batch()
     found = logits_of(model, batch)
     for row in range(batch["src"].size(0)):
         source = batch["src"][row][batch["src_valid"][row]]
         target = batch["tgt_in"][row][batch["tgt_valid"][row]]
-        expected = one_by_one(model, source, target)
+        expected = logits_by_formula(model, source, target)
         torch.testing.assert_close(found[row, : len(target)], expected, **CLOSE)

@@ -12,7 +12,7 @@ import torch
 from headway import api
 from headway.data.codecs import TextConfig
 from headway.data.corpora import DataConfig
-from headway.models.gru import GRUConfig
+from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
 from headway.runs import RunDir
 from headway.training import fit
@@ -21,7 +21,7 @@ from headway.training.settings import TrainConfig
 
 STEPS = 24
 MODELS = {
-    "gru": GRUConfig(d_model=16),
+    "recurrent": RecurrentConfig(d_model=16),
     "transformer": TransformerConfig(
         d_model=16, d_ff=32, n_heads=2, encoder_layers=1, decoder_layers=1
     ),
@@ -106,7 +106,7 @@ def test_resumed_is_uninterrupted(config, tmp_path, family):
 
 def test_a_cpu_without_it_says_so_and_computes_in_float32(config, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
-    config = replace(config, model=MODELS["gru"])
+    config = replace(config, model=MODELS["recurrent"])
     display = Notes()
     api.train(config, tmp_path / "bf16", display)
     assert "this cpu has no bfloat16 arithmetic; computing in fp32" in display.notes

@@ -61,7 +61,7 @@ def _chosen(names: Sequence[str], layer: Layer) -> Sequence[str]:
     if not names:
         raise RunError(
             "this model has no attention from output to input to look at; use a family that "
-            "attends, such as transformer"
+            "attends, such as transformer, or a recurrent model with attention"
         )
     if layer == "mean":
         return names

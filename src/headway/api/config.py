@@ -68,6 +68,10 @@ class RunConfig:
             )
         if self.train.patience and self.data.valid is None:
             raise ValueError("train.patience needs validation data; give data.valid")
+        self._check_positions()
+
+    def _check_positions(self) -> None:
+        """That what has a row for each position has enough of them."""
         longest = max(self.data.max_length, self.search.max_length)
         is_learned = getattr(self.model, "positions", None) == "learned"
         if is_learned and self.model.max_positions < longest:
@@ -75,6 +79,13 @@ class RunConfig:
                 f"model.max_positions = {self.model.max_positions} is less than the {longest} "
                 "tokens that data.max_length and search.max_length allow; raise it to "
                 f"{longest} or lower those"
+            )
+        longest = self.data.max_length  # of a source
+        if getattr(self.model, "score", None) == "location" and self.model.max_positions < longest:
+            raise ValueError(
+                f"model.max_positions = {self.model.max_positions} is less than the {longest} "
+                f'tokens that data.max_length allows and model.score = "location" has to know; '
+                f"raise it to {longest} or lower data.max_length"
             )
 
 

@@ -177,6 +177,8 @@ def _pictures(model: Translator | None, samples: Sequence[Sample]) -> list[Pictu
         if not sample.source.strip():
             continue
         attention = model.attention(sample.source, sample.output)
+        if not all(attention.crossing):  # a recurrent model without attention
+            return []
         if max(len(attention.source), len(attention.target)) > LONGEST_PICTURE:
             continue
         weights = attention.cross().tolist()

@@ -29,7 +29,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 class Choice:
     """Marks a field whose class is picked by one key of its own section.
 
-    Written as `model: Annotated[Any, Choice(key="family", table=families, default="gru")]`. The
+    Written as `model: Annotated[Any, Choice(key="family", table=families, default="markov")]`. The
     table is a callable so that naming it imports nothing. A class that stands under two names must
     have a field called `key`, so that an instance knows which one it is.
     """

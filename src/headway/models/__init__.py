@@ -5,9 +5,9 @@ To add a family from your own program, put a `Family` into `FAMILIES` before you
 
 from ..nn.random import drawing_from
 from .family import Family, Output, SequenceModel, Vocabularies
-from .gru import GRU
+from .recurrent import RECURRENT
 from .transformer import TRANSFORMER
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (TRANSFORMER, GRU)}
+FAMILIES: dict[str, Family] = {family.name: family for family in (TRANSFORMER, RECURRENT)}
 
 __all__ = ["FAMILIES", "Family", "Output", "SequenceModel", "Vocabularies", "drawing_from"]

@@ -17,8 +17,17 @@ from ..nn.attention import CrossAttention, SelfAttention
 from ..nn.dropout import Dropout
 from ..nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
 from ..nn.positions import Learned, NoPositions, Rotary, Sinusoidal
+from ..nn.scores import SCORES, Score, ScoreName
 from ..nn.step import Past, State
 from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
+
+UNFIT = {
+    "basic": "takes the items as keys and values at once, where heads project them; "
+    'with projections it is score = "dot"',
+    "location": "goes by the place of a key alone, which tells nothing within a sentence that is "
+    'being written; try score = "scaled_dot", or model.family = "recurrent"',
+}
+"""Scores that have no meaning in heads, each with the reason."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 128, "d_ff": 256, "n_heads": 4, "layers": 4, "dropout": 0.1},
@@ -55,6 +64,10 @@ class TransformerConfig:
     """Rate of dropping in embeddings and residual branches, in training."""
     attention_dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
     """Rate of dropping attention weights; above zero the fused kernel is not used."""
+    score: ScoreName = "scaled_dot"
+    """How queries are compared with keys, in every attention: `dot`, `scaled_dot`, `cosine`,
+    `general`, `additive` or `concat`. `scaled_dot` has a fused kernel; `additive` and `concat` hold
+    a number for each query, key and unit and are many times slower."""
     activation_dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
     """Rate of dropping inside the feed-forward layers."""
     residual: Literal["pre", "post"] = "pre"
@@ -92,6 +105,8 @@ class TransformerConfig:
                 f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}; "
                 f"try n_heads={nearest}, or give d_head"
             )
+        if self.score in UNFIT:
+            raise ValueError(f'score = "{self.score}" {UNFIT[self.score]}')
 
     def resolve(self, n_examples: int, vocabularies: Vocabularies) -> "TransformerConfig":
         """Every size filled in, from the preset or from the amount of data."""
@@ -219,8 +234,19 @@ class Transformer(SequenceModel):
         c: Any = self.config
         rotary = Rotary(c.d_head, c.position_base) if c.positions == "rotary" else None
         return SelfAttention(
-            c.d_model, c.n_heads, c.d_head, c.d_value, c.bias, c.attention_dropout, rotary
+            c.d_model,
+            c.n_heads,
+            c.d_head,
+            c.d_value,
+            c.bias,
+            c.attention_dropout,
+            rotary,
+            self._score(),
         )
+
+    def _score(self) -> Score:
+        c: Any = self.config
+        return SCORES[c.score](c.d_head, c.n_heads, 0)
 
     def _encoder_layer(self) -> EncoderLayer:
         return EncoderLayer(self._self_attention(), self._feed(), self._residual)
@@ -228,7 +254,13 @@ class Transformer(SequenceModel):
     def _decoder_layer(self) -> DecoderLayer:
         c: Any = self.config
         cross = CrossAttention(
-            c.d_model, c.n_heads, c.d_head, c.d_value, c.bias, c.attention_dropout
+            c.d_model,
+            c.n_heads,
+            c.d_head,
+            c.d_value,
+            c.bias,
+            c.attention_dropout,
+            self._score(),
         )
         return DecoderLayer(self._self_attention(), cross, self._feed(), self._residual)
 

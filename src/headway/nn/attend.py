@@ -1,10 +1,9 @@
 """Attention itself, for every caller: `softmax(score) V`.
 
-Takes PyTorch's fused kernel unless someone is looking (`capture`), weights are dropped, or the
-value width differs from the key width, which the CPU kernel refuses.
+Scores are those of `scores`. Scaled dot takes PyTorch's fused kernel unless someone is looking
+(`capture`), weights are dropped, or the value width differs from the key width, which the CPU
+kernel refuses.
 """
-
-import math
 
 import torch
 from torch import Tensor, nn
@@ -12,9 +11,12 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from .capture import recorder
 from .dropout import factors
+from .scores import ScaledDot, Score
 
 FEW = 16
 """Queries up to which plain products are taken."""
+
+SCALED_DOT = ScaledDot()
 
 
 def attend(
@@ -25,10 +27,12 @@ def attend(
     bias: Tensor | None = None,
     dropout: float = 0.0,
     owner: nn.Module | None = None,
+    score: Score = SCALED_DOT,
 ) -> Tensor:
-    """Scaled dot-product attention (Vaswani et al. 2017, eq. 1).
+    """`softmax(score(query, key)) value`; scaled dot is eq. 1 of Vaswani et al. 2017.
 
     Args:
+        key: as `score.prepare` made it, which for scaled dot is the key itself.
         bias: float, added to the scores (relative positions).
         dropout: rate for the weights, already zero outside training.
         owner: the module under whose name `capture` records the weights.
@@ -37,11 +41,12 @@ def attend(
         broadcastable to (B,H,Q,K) -> (B,H,Q,E').
     """
     record = recorder()
-    if record is None and dropout == 0.0 and key.size(-1) == value.size(-1):
+    is_plain = record is None and dropout == 0.0 and isinstance(score, ScaledDot)
+    if is_plain and key.size(-1) == value.size(-1):
         if _is_small(query, mask, bias):
             return _attend_with_few(query, key, value, mask)
         return scaled_dot_product_attention(query, key, value, attn_mask=_merge(mask, bias, query))
-    scores = query @ key.mT / math.sqrt(query.size(-1))  # (B, H, Q, K)
+    scores = score.score(query, key)  # (B, H, Q, K)
     if bias is not None:
         scores = scores + bias
     weights = masked_softmax(scores, mask)
@@ -77,8 +82,9 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Softmax over the last dimension of what the mask allows; zeros where it allows nothing."""
     if mask is None:
         return scores.softmax(-1)
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
-    return weights.masked_fill(~mask, 0.0)  # a row of -inf alone is NaN, and all of it is masked
+    hidden = ~mask
+    weights = scores.masked_fill(hidden, -torch.inf).softmax(-1)
+    return weights.masked_fill(hidden, 0.0)  # a row of -inf alone is NaN, and all of it is masked
 
 
 def _merge(mask: Tensor | None, bias: Tensor | None, query: Tensor) -> Tensor | None:

@@ -1,13 +1,15 @@
 """Multi-head attention as modules: self-attention and attention to a memory.
 
 Projections are packed, so that one matrix product serves queries, keys and values. Both modules
-offer the teacher-forced pass over a whole sequence and the cached step over the newest tokens.
+offer the teacher-forced pass over a whole sequence and the cached step over the newest tokens. Keys
+are held as the score has prepared them.
 """
 
 from torch import Tensor, nn
 
 from .attend import attend
 from .positions import Rotary
+from .scores import ScaledDot, Score
 from .step import Past
 
 
@@ -17,6 +19,8 @@ class SelfAttention(nn.Module):
     Args:
         d_value: width of a head's values; `d_head` by default.
         rotary: turns queries and keys by their positions.
+        score: scaled dot by default; one that goes by the place of a key has no meaning here,
+            where the keys of all hypotheses share their slots.
     """
 
     def __init__(
@@ -28,11 +32,13 @@ class SelfAttention(nn.Module):
         bias: bool = True,
         dropout: float = 0.0,
         rotary: Rotary | None = None,
+        score: Score | None = None,
     ) -> None:
         super().__init__()
         self.n_heads, self.d_head, self.d_value = n_heads, d_head, d_value or d_head
         self.dropout = dropout
         self.rotary = rotary
+        self.score = score or ScaledDot()
         self.qkv = nn.Linear(d_model, n_heads * (2 * d_head + self.d_value), bias)
         self.out = nn.Linear(n_heads * self.d_value, d_model, bias)
         _initialise(self.qkv, [n_heads * d_head, n_heads * d_head, n_heads * self.d_value])
@@ -42,7 +48,7 @@ class SelfAttention(nn.Module):
         """x (B, T, D), mask and bias broadcastable to (B, H, T, T) -> (B, T, D)."""
         query, key, value = self._project(x, 0)
         dropout = self.dropout if self.training else 0.0
-        heads = attend(query, key, value, mask, bias, dropout, owner=self)  # (B, H, T, E')
+        heads = attend(query, key, value, mask, bias, dropout, owner=self, score=self.score)
         return self.out(heads.transpose(1, 2).flatten(2))
 
     def step(self, x: Tensor, past: Past, layer: int, mask: Tensor) -> Tensor:
@@ -54,7 +60,7 @@ class SelfAttention(nn.Module):
         _, N, t, _ = x.shape
         query, key, value = self._project(x, past.length - t)  # (B, H, N*t, E)
         key, value = past.write(layer, key, value)
-        heads = attend(query, key, value, mask, owner=self)  # (B, H, N*t, E')
+        heads = attend(query, key, value, mask, owner=self, score=self.score)  # (B, H, N*t, E')
         return self.out(heads.transpose(1, 2).flatten(2)).unflatten(1, (N, t))
 
     @property
@@ -70,8 +76,8 @@ class SelfAttention(nn.Module):
         if self.rotary is not None:
             query, key = self.rotary(query, offset), self.rotary(key, offset)
         if x.dim() == 4:
-            return query.flatten(2, 3), key.flatten(2, 3), value.flatten(2, 3)
-        return query, key, value
+            query, key, value = query.flatten(2, 3), key.flatten(2, 3), value.flatten(2, 3)
+        return query, self.score.prepare(key), value
 
 
 class CrossAttention(nn.Module):
@@ -85,10 +91,12 @@ class CrossAttention(nn.Module):
         d_value: int | None = None,
         bias: bool = True,
         dropout: float = 0.0,
+        score: Score | None = None,
     ) -> None:
         super().__init__()
         self.n_heads, self.d_head, self.d_value = n_heads, d_head, d_value or d_head
         self.dropout = dropout
+        self.score = score or ScaledDot()
         self.query = nn.Linear(d_model, n_heads * d_head, bias)
         self.kv = nn.Linear(d_model, n_heads * (d_head + self.d_value), bias)
         self.out = nn.Linear(n_heads * self.d_value, d_model, bias)
@@ -100,13 +108,13 @@ class CrossAttention(nn.Module):
         """Keys and values of the memory (B, S, D), once per sentence -> (B, H, S, E) each."""
         H = self.n_heads
         key, value = self.kv(memory).split([H * self.d_head, H * self.d_value], dim=-1)
-        return _heads(key, H), _heads(value, H)
+        return self.score.prepare(_heads(key, H)), _heads(value, H)
 
     def forward(self, x: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
         """x (B, T, D) attends to projected keys and values -> (B, T, D)."""
         query = _heads(self.query(x), self.n_heads)
         dropout = self.dropout if self.training else 0.0
-        heads = attend(query, key, value, mask, None, dropout, owner=self)
+        heads = attend(query, key, value, mask, None, dropout, owner=self, score=self.score)
         return self.out(heads.transpose(1, 2).flatten(2))
 
     def step(self, x: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:

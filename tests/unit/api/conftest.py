@@ -10,7 +10,7 @@ from export_sources import SOURCES
 from headway import api
 from headway.data.codecs import TextConfig
 from headway.data.corpora import DataConfig
-from headway.models.gru import GRUConfig
+from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
 from headway.search import SearchConfig
 from headway.training.settings import TrainConfig
@@ -20,7 +20,7 @@ PRE = TransformerConfig(d_model=16, d_ff=16, n_heads=2, encoder_layers=1, decode
 MODELS = {
     "pre": (PRE, 80),
     "post": (replace(PRE, residual="post"), 80),
-    "gru": (GRUConfig(d_model=16), 1),
+    "recurrent": (RecurrentConfig(d_model=16), 1),
     "rotary": (replace(PRE, positions="rotary", gated=True), 1),
     "values": (replace(PRE, d_value=5), 1),
 }

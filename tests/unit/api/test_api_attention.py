@@ -77,9 +77,12 @@ def built(family, **settings):
 
 MODELS = {
     "transformer": built("transformer", d_ff=8, n_heads=2, encoder_layers=2, decoder_layers=2),
-    "gru": built("gru"),
+    "recurrent": built("recurrent"),
 }
-CROSSING = {"transformer": ["decoder.0.cross", "decoder.1.cross"], "gru": [""]}
+CROSSING = {
+    "transformer": ["decoder.0.cross", "decoder.1.cross"],
+    "recurrent": ["decoder.attention"],
+}
 
 
 def ids(*tokens):
@@ -111,7 +114,19 @@ def test_a_batch_looks_as_its_pairs_do_alone(family):
             np.testing.assert_allclose(maps[name], weights, atol=1e-5)
 
 
+def test_a_recurrent_model_without_attention_has_nothing_to_look_at():
+    model = built("recurrent", attention="none")
+    [(maps, crossing)] = look([model], [ids(5, 2)], [ids(4, 2)])
+    assert maps == {}
+    with pytest.raises(RunError) as error:
+        Attention(["a"], ["x"], maps, crossing).alignment()
+    assert str(error.value) == (
+        "this model has no attention from output to input to look at; use a family that attends, "
+        "such as transformer, or a recurrent model with attention"
+    )
+
+
 def test_several_models_have_numbers_before_their_names():
     [(maps, crossing)] = look(list(MODELS.values()), [ids(5, 2)], [ids(4, 2)])
-    assert crossing == [["0.decoder.0.cross", "0.decoder.1.cross"], ["1."]]
+    assert crossing == [["0.decoder.0.cross", "0.decoder.1.cross"], ["1.decoder.attention"]]
     assert {name for names in crossing for name in names} <= maps.keys()

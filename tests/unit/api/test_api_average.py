@@ -11,7 +11,7 @@ from headway.api.average import average
 from headway.data.codecs import TextConfig
 from headway.data.corpora import DataConfig
 from headway.errors import RunError
-from headway.models.gru import GRUConfig
+from headway.models.recurrent import RecurrentConfig
 from headway.runs import RunDir
 from headway.training import fit
 from headway.training.display import Silent
@@ -36,7 +36,7 @@ def stopped(tmp_path, monkeypatch):
     config = api.RunConfig(
         data=DataConfig(train="pairs.tsv", root=str(tmp_path)),
         text=TextConfig(kind="characters"),
-        model=GRUConfig(d_model=8),
+        model=RecurrentConfig(d_model=8),
         train=TrainConfig(steps=8, evaluate_every=2, batch_tokens=8, keep=9),
     )
     with pytest.raises(Interrupted):

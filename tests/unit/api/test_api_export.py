@@ -87,8 +87,10 @@ def test_what_a_format_cannot_express_is_refused_with_all_its_keys(folder, tmp_p
         f"{folder}/values cannot be expressed in the format 'ctranslate2' because of model.d_value "
         "= 5 (must be d_head = 8); train a transformer with other settings"
     )
-    with pytest.raises(ConfigError, match=r'because of model\.family = "gru"; train a transf'):
-        export(headway.load(folder / "gru"), "hf", out)
+    with pytest.raises(
+        ConfigError, match=r'because of model\.family = "recurrent"; train a transf'
+    ):
+        export(headway.load(folder / "recurrent"), "hf", out)
     with pytest.raises(ConfigError, match="an export takes one run, not an ensemble"):
         export(headway.load(folder / "pre", folder / "post"), "hf", out)
     assert export(headway.load(folder / "rotary"), "ctranslate2", out).check.difference < 1e-4

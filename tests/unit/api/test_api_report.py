@@ -12,6 +12,7 @@ from headway.api.report import duration, write_report
 from headway.data.corpora import DataConfig
 from headway.errors import RunError
 from headway.metrics.score import Score
+from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
 from headway.runs import RunDir
 from headway.search import SearchConfig
@@ -40,6 +41,22 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
         train(config, folder / "run")
     return folder / "run"
+
+
+def test_a_model_without_attention_has_a_page_without_its_picture(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWAY_CACHE", str(finished.parent / "cache"))
+    config = RunConfig(
+        data=DataConfig(train="train.tsv", valid="valid.tsv", root=str(finished.parent)),
+        text=TextConfig(kind="characters"),
+        model=RecurrentConfig(d_model=8, attention="none"),
+        train=TrainConfig(steps=2, evaluate_every=1, batch_tokens=64),
+    )
+    train(config, tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert '<h2 dir="auto">Samples</h2>' in page
+    assert '<h2 dir="auto">Attention</h2>' not in page
 
 
 @pytest.fixture

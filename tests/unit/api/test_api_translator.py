@@ -10,7 +10,7 @@ from headway import Request, api
 from headway.data.codecs import TextCodec, TextConfig
 from headway.data.corpora import DataConfig
 from headway.errors import ConfigError, DataError, RunError
-from headway.models.gru import GRUConfig
+from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
 from headway.search import SearchConfig
 from headway.training.settings import TrainConfig
@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
         )
         runs = {
             "first": base,
-            "gru": replace(base, model=GRUConfig(d_model=16)),
+            "recurrent": replace(base, model=RecurrentConfig(d_model=16)),
             "words": replace(base, text=TextConfig(kind="words")),
         }
         for name, config in runs.items():
@@ -55,7 +55,7 @@ def model(folder):
 
 @pytest.fixture(scope="module")
 def both(folder):
-    return headway.load(folder / "first", folder / "gru")
+    return headway.load(folder / "first", folder / "recurrent")
 
 
 # Beginnings
@@ -324,7 +324,7 @@ def test_an_exhaustive_search_says_whether_its_output_is_proven(folder):
 
 
 def test_an_ensemble_is_the_mean_of_its_runs(folder, model, both):
-    other = headway.load(folder / "gru")
+    other = headway.load(folder / "recurrent")
     translations = both.translate(SOURCES[:6], n_best=3)
     pairs = [(t.source, o) for t in translations for o in t.outputs if o.finished]
     scored = [
@@ -350,7 +350,7 @@ def test_everything_works_with_an_ensemble(both, model):
     assert len(both.translate(["one big dog"], method="sample", n_best=2)[0].outputs) == 2
     attention = both.attention("one big dog")
     assert attention.crossing == [["0.decoder.0.cross", "0.decoder.1.cross"], ["1."]]
-    assert [one.run.path.name for one in both.others] == ["gru"]
+    assert [one.run.path.name for one in both.others] == ["recurrent"]
 
 
 def test_an_ensemble_of_a_run_with_itself_is_the_run(folder, model):
@@ -362,7 +362,7 @@ def test_an_ensemble_of_a_run_with_itself_is_the_run(folder, model):
 
 def test_runs_with_other_vocabularies_are_refused_by_name(folder):
     with pytest.raises(RunError) as error:
-        headway.load(folder / "first", folder / "gru", folder / "words")
+        headway.load(folder / "first", folder / "recurrent", folder / "words")
     first, words = folder / "first", folder / "words"
     assert str(error.value) == (
         f"{words} has another source vocabulary than {first}, and an ensemble needs one and the "

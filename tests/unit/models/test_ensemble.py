@@ -42,8 +42,8 @@ def transformer():
 
 
 @pytest.fixture(scope="module")
-def gru():
-    return built("gru", 1)
+def recurrent():
+    return built("recurrent", 1)
 
 
 @pytest.fixture(scope="module")
@@ -97,30 +97,30 @@ def test_an_ensemble_of_one_is_the_model(transformer, batch):
             assert b.token_log_probs == pytest.approx(a.token_log_probs, abs=1e-5)
 
 
-def test_the_order_of_the_members_does_not_matter(transformer, gru, batch):
+def test_the_order_of_the_members_does_not_matter(transformer, recurrent, batch):
     one, other = (
-        best(Ensemble([transformer, gru]), batch),
-        best(Ensemble([gru, transformer]), batch),
+        best(Ensemble([transformer, recurrent]), batch),
+        best(Ensemble([recurrent, transformer]), batch),
     )
     assert [[h.tokens for h in row] for row in one] == [[h.tokens for h in row] for row in other]
 
 
-def test_search_scores_are_the_mean_of_forced_probabilities(transformer, gru, batch):
+def test_search_scores_are_the_mean_of_forced_probabilities(transformer, recurrent, batch):
     """Cached, reordered and thinned out by the search; recomputed by each member on its own."""
-    both = Ensemble([transformer, gru])
+    both = Ensemble([transformer, recurrent])
     for i, row in enumerate(best(both, batch)):
         alone = {name: value[i : i + 1] for name, value in batch.items()}
         for hypothesis in row:
             tokens = hypothesis.tokens + [EOS] * hypothesis.finished
             target = {"tgt_in": torch.tensor([[BOS, *tokens[:-1]]])}
-            probs = [m.output(m(alone | target)).softmax(-1) for m in (transformer, gru)]
+            probs = [m.output(m(alone | target)).softmax(-1) for m in (transformer, recurrent)]
             mean = (sum(probs) / 2)[0].log()
             by_hand = mean[torch.arange(len(tokens)), tokens]
             assert hypothesis.token_log_probs == pytest.approx(by_hand.tolist(), abs=1e-4)
 
 
-def test_greedy_is_a_beam_of_one_and_forced_agrees(transformer, gru, batch):
-    both = Ensemble([transformer, gru])
+def test_greedy_is_a_beam_of_one_and_forced_agrees(transformer, recurrent, batch):
+    both = Ensemble([transformer, recurrent])
     one = greedy(both, batch, bos=BOS, eos=EOS, config=CONFIG)
     narrow = best(both, batch, SearchConfig(beam=1, max_length=9))
     for i, (hypothesis, [other]) in enumerate(zip(one, narrow, strict=True)):
@@ -131,8 +131,8 @@ def test_greedy_is_a_beam_of_one_and_forced_agrees(transformer, gru, batch):
         assert scores.sum().item() == pytest.approx(hypothesis.log_prob, abs=1e-4)
 
 
-def test_reorder_keep_and_fork_reach_every_member(transformer, gru, batch):
-    both = Ensemble([transformer, gru])
+def test_reorder_keep_and_fork_reach_every_member(transformer, recurrent, batch):
+    both = Ensemble([transformer, recurrent])
     _, state = both.step(torch.full((4, 1, 1), BOS), both.start(batch))
     state = state.reorder(torch.zeros(4, 2, dtype=torch.long))
     fork = state.fork()
@@ -147,19 +147,19 @@ def test_reorder_keep_and_fork_reach_every_member(transformer, gru, batch):
     torch.testing.assert_close(logits[:, 0], expected[:, 0], atol=1e-5, rtol=1e-5)
 
 
-def test_weights_of_all_members_are_found(transformer, gru):
-    both = Ensemble([transformer, gru])
+def test_weights_of_all_members_are_found(transformer, recurrent):
+    both = Ensemble([transformer, recurrent])
     names = dict(both.named_modules())
     assert names["0.decoder.1.cross"] is transformer.decoder[1].cross
     assert sum(p.numel() for p in both.parameters()) == sum(
-        p.numel() for m in (transformer, gru) for p in m.parameters()
+        p.numel() for m in (transformer, recurrent) for p in m.parameters()
     )
 
 
 def test_refusals(transformer, batch):
     with pytest.raises(ValueError, match="ensemble of no models"):
         Ensemble([])
-    both = Ensemble([transformer, built("gru", 2, vocabulary=V + 1)])
+    both = Ensemble([transformer, built("recurrent", 2, vocabulary=V + 1)])
     with pytest.raises(
         ValueError, match="members write 11, 12 different tokens; load runs that share one"
     ):

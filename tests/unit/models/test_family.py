@@ -18,7 +18,7 @@ SMALL = {
         "encoder_layers": 1,
         "decoder_layers": 1,
     },
-    "gru": {"d_model": 8},
+    "recurrent": {"d_model": 8},
 }
 names = pytest.mark.parametrize("name", list(FAMILIES))
 

@@ -5,6 +5,7 @@ import torch
 
 from headway.models import FAMILIES, Vocabularies
 from headway.models.transformer import PRESETS, Transformer, TransformerConfig
+from headway.nn.scores import SCORES, Score
 
 PAPER = Vocabularies(37_000, 37_000, True)  # "about 37000 tokens"
 SMALL = Vocabularies(11, 11, True)
@@ -94,6 +95,38 @@ def test_heads_that_do_not_divide_are_refused_with_a_remedy():
     with pytest.raises(ValueError, match="130 is not divisible by n_heads=4; try n_heads=5"):
         TransformerConfig(preset="tiny", d_model=130).resolve(1, SMALL)
     TransformerConfig(d_model=100, n_heads=8, d_head=12)
+
+
+@pytest.mark.parametrize(
+    ("score", "complaint"),
+    [
+        (
+            "basic",
+            'score = "basic" takes the items as keys and values at once, where heads project them; '
+            'with projections it is score = "dot"',
+        ),
+        (
+            "location",
+            'score = "location" goes by the place of a key alone, which tells nothing within a '
+            'sentence that is being written; try score = "scaled_dot", or model.family = '
+            '"recurrent"',
+        ),
+    ],
+)
+def test_scores_without_meaning_in_heads_are_refused(score, complaint):
+    with pytest.raises(ValueError) as caught:
+        TransformerConfig(score=score)
+    assert str(caught.value) == complaint
+
+
+def test_every_attention_has_the_score_that_was_chosen():
+    kinds = {"scaled_dot": 0, "dot": 0, "cosine": 0, "general": 16, "additive": 36, "concat": 36}
+    plain = sum(p.numel() for p in small().parameters())
+    for name, n_more in kinds.items():  # per head of width 4
+        model = small(score=name)
+        scores = [m for m in model.modules() if isinstance(m, Score)]
+        assert [type(score) for score in scores] == [type(SCORES[name](4, 2, 0))] * 3
+        assert sum(p.numel() for p in model.parameters()) == plain + 3 * 2 * n_more
 
 
 def test_parameters_do_not_grow_with_the_input():

@@ -6,6 +6,7 @@ import torch
 from headway.nn import masks
 from headway.nn.attention import CrossAttention, SelfAttention
 from headway.nn.positions import Rotary, Sinusoidal
+from headway.nn.scores import SCORES
 from headway.nn.step import Past
 
 
@@ -39,11 +40,17 @@ def test_cross_attention_does_not_know_the_order_of_its_memory():
     )
 
 
+HEADS = ["scaled_dot", "dot", "cosine", "general", "additive", "concat"]
+"""Scores that have a meaning in heads."""
+
+
 @pytest.mark.parametrize("rotary", [False, True])
 @pytest.mark.parametrize("d_value", [None, 3])
-def test_stepping_is_the_causal_pass(rotary, d_value):
+@pytest.mark.parametrize("score", HEADS)
+def test_stepping_is_the_causal_pass(rotary, d_value, score):
     torch.manual_seed(0)
-    attention = SelfAttention(12, 2, 4, d_value, rotary=Rotary(4) if rotary else None).eval()
+    turns, part = Rotary(4) if rotary else None, SCORES[score](4, 2, 0)
+    attention = SelfAttention(12, 2, 4, d_value, rotary=turns, score=part).eval()
     x = torch.randn(3, 20, 12)  # longer than a new cache
     whole = attention(x, masks.causal(20, 20))
     past = Past([attention.widths], 3, x, capacity=4)
@@ -54,9 +61,10 @@ def test_stepping_is_the_causal_pass(rotary, d_value):
     torch.testing.assert_close(torch.cat(pieces, dim=1), whole)
 
 
-def test_cross_step_folds_the_beams():
+@pytest.mark.parametrize("score", HEADS)
+def test_cross_step_folds_the_beams(score):
     torch.manual_seed(0)
-    attention = CrossAttention(12, 2, 4, d_value=5).eval()
+    attention = CrossAttention(12, 2, 4, d_value=5, score=SCORES[score](4, 2, 0)).eval()
     x, memory = torch.randn(2, 3, 2, 12), torch.randn(2, 6, 12)
     key, value = attention.project(memory)
     assert key.shape == (2, 2, 6, 4)

@@ -77,6 +77,12 @@ def test_values_of_another_width_are_named():
     assert obstacles(build(d_value=5).config) == ["model.d_value = 5 (must be d_head = 8)"]
 
 
+def test_another_score_is_named():
+    assert obstacles(build(score="dot").config) == [
+        'model.score = "dot" (only scaled dot products)'
+    ]
+
+
 def test_the_tokenizer_beside_it_gives_what_the_engine_takes(tmp_path):
     tokenizer = train_tokenizer(["the cat sat on the mat"], TokenizerConfig(kind="bpe", size=264))
     write_ctranslate2(tmp_path, build(tokenizer), WORDS, tokenizer, N_POSITIONS, "float32")

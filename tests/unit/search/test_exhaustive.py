@@ -156,7 +156,7 @@ def family_model(family, vocabulary, seed):
 SOURCES = [[2, 5, 3], [3], [4, 2, 4, 3, 5], [5, 4], [2, 2, 2, 2]]
 
 
-@pytest.mark.parametrize("family", ["transformer", "gru"])
+@pytest.mark.parametrize("family", ["transformer", "recurrent"])
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.usefixtures("narrow")
 def test_a_beam_as_wide_as_the_space_is_exhaustive(make_batch, family, alpha):
@@ -177,7 +177,7 @@ def test_a_beam_as_wide_as_the_space_is_exhaustive(make_batch, family, alpha):
     assert alpha <= 0 or len(outputs) > 2  # short ones win below
 
 
-@pytest.mark.parametrize("family", ["transformer", "gru"])
+@pytest.mark.parametrize("family", ["transformer", "recurrent"])
 @pytest.mark.parametrize("max_nodes", [3, 50, 100_000])
 def test_a_batch_is_searched_as_its_sentences_are(make_batch, family, max_nodes):
     model, config = family_model(family, 8, 5), searching(max_nodes, alpha=0.5, max_length=5)
@@ -196,7 +196,7 @@ def test_a_batch_is_searched_as_its_sentences_are(make_batch, family, max_nodes)
 def test_how_nodes_are_put_together_changes_nothing(
     monkeypatch, make_batch, taken, row, stepped, crowd
 ):
-    model, batch = family_model("gru", 6, 1), make_batch(SOURCES[:3])
+    model, batch = family_model("recurrent", 6, 1), make_batch(SOURCES[:3])
     config = searching(alpha=1.0, max_length=4)
     usual = exhaustive(model, batch, **MARKS, config=config)
     for name, value in [("TAKEN", taken), ("ROW", row), ("STEPPED", stepped), ("CROWD", crowd)]:

@@ -5,16 +5,16 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from headway.models import FAMILIES, Vocabularies
-from headway.models.gru import GRUConfig
+from headway.models.recurrent import RecurrentConfig
 from headway.tasks.sequence_loss import SequenceLoss
 
 
 @pytest.fixture
 def objective(task):
     sizes = Vocabularies(task.vocabularies.source, task.vocabularies.target, True)
-    config = GRUConfig(d_model=8, dropout=0.0).resolve(4, sizes)
+    config = RecurrentConfig(d_model=8, dropout=0.0).resolve(4, sizes)
     torch.manual_seed(0)
-    return SequenceLoss(FAMILIES["gru"].build(config, sizes), 0.2)
+    return SequenceLoss(FAMILIES["recurrent"].build(config, sizes), 0.2)
 
 
 def test_counts_are_the_target_words_and_their_ends(objective, task):

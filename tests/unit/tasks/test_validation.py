@@ -8,7 +8,7 @@ from headway.data.codecs import TextConfig
 from headway.data.corpora import Corpus
 from headway.data.prepare import prepare
 from headway.models import FAMILIES
-from headway.models.gru import GRUConfig
+from headway.models.recurrent import RecurrentConfig
 from headway.search import SearchConfig
 from headway.tasks import Translate
 from headway.tasks.sequence_loss import SequenceLoss
@@ -19,9 +19,9 @@ GREEDY = SearchConfig(beam=1, max_length=8)
 
 @pytest.fixture
 def objective(task):
-    config = GRUConfig(d_model=8, dropout=0.5).resolve(4, task.vocabularies)
+    config = RecurrentConfig(d_model=8, dropout=0.5).resolve(4, task.vocabularies)
     torch.manual_seed(0)
-    return SequenceLoss(FAMILIES["gru"].build(config, task.vocabularies), 0.3)
+    return SequenceLoss(FAMILIES["recurrent"].build(config, task.vocabularies), 0.3)
 
 
 def validator(task, store, metric="loss", sample=500):

@@ -12,3 +12,8 @@ class Obstacles:
 
     def add(self, key: str, value: Any, reason: str) -> None:
         self.found.append(f"{key} = {json.dumps(value)} ({reason})")
+
+    def check_score(self, score: str) -> None:
+        """No library has another attention score than the usual one."""
+        if score != "scaled_dot":
+            self.add("model.score", score, "only scaled dot products")

@@ -1,0 +1,151 @@
+"""Recurrent encoder-decoders: RNN, GRU or LSTM, with and without attention.
+
+Settings, and how the parts of `nn.recurrent` make a model that is stepped. Without attention the
+encoder's last state is all that the decoder knows of the source.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Lt
+from torch import Tensor
+from torch.nn.functional import embedding
+
+from ..nn.dropout import Dropout
+from ..nn.recurrent import (
+    Bahdanau,
+    Bottleneck,
+    Encoder,
+    InputFeeding,
+    Layers,
+    Luong,
+    StateAttention,
+)
+from ..nn.scores import SCORES, ScoreName
+from ..nn.step import Fixed, State
+from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
+
+USUAL = {"bahdanau": "additive", "luong": "general"}
+"""The score of each form where none is chosen: the one its paper settled on."""
+
+
+@dataclass(frozen=True)
+class RecurrentConfig:
+    """Recurrent encoder-decoder, with or without attention."""
+
+    family: Literal["recurrent"] = "recurrent"
+    """The model family."""
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    """What a layer is made of."""
+    layers: Annotated[int, Ge(1)] = 1
+    """Layers of the encoder, and as many of the decoder."""
+    bidirectional: bool = True
+    """Whether the encoder reads in both directions, each with half the width. A decoder cannot: it
+    has not written yet what it would read backwards."""
+    attention: Literal["none", "bahdanau", "luong"] = "luong"
+    """`bahdanau` attends with the state before, then steps; `luong` steps, then attends, which
+    needs no loop and is faster; with `none` the encoder's last state is all that is known of the
+    source."""
+    score: Literal["auto", ScoreName] = "auto"
+    """How states of the decoder are compared with those of the encoder; `auto` is `additive` with
+    `bahdanau` and `general` with `luong`. `basic` and `dot` are the same here, where states are
+    keys and values at once."""
+    input_feeding: bool = False
+    """With `luong`: what was attended last is an input of the next step, which makes it a loop."""
+    max_positions: Annotated[int, Ge(1)] = 1024
+    """Places in the source that the score `location` knows; it never looks beyond."""
+    d_model: Annotated[int, Ge(1)] = 256
+    """Width of embeddings and states."""
+    dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
+    """Rate of dropping in embeddings, between layers and before the output layer, in training."""
+    share: Literal["auto", "all", "target", "none"] = "auto"
+    """Which embeddings are one matrix; `auto` shares all when the vocabulary is shared."""
+
+    def __post_init__(self) -> None:
+        if self.bidirectional and self.d_model % 2:
+            raise ValueError(
+                f"d_model={self.d_model} is odd and cannot be halved for two directions; "
+                f"try d_model={self.d_model + 1}, or bidirectional = false"
+            )
+        if self.input_feeding and self.attention != "luong":
+            raise ValueError(
+                f'input_feeding feeds what attention = "luong" has found, and attention is '
+                f'"{self.attention}"; leave one of them out'
+            )
+        if self.attention == "none" and self.score != "auto":
+            raise ValueError(
+                f'score = "{self.score}" has nothing to score with attention = "none"; '
+                'leave it out, or take attention = "bahdanau" or "luong"'
+            )
+
+    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> "RecurrentConfig":
+        """What was left open; without attention there is no score to choose."""
+        share, score = self.share, self.score
+        if share == "auto":
+            share = "all" if vocabularies.shared else "target"
+        if score == "auto":
+            score = USUAL.get(self.attention, "auto")  # type: ignore[assignment]
+        return replace(self, share=share, score=score)
+
+
+class Recurrent(SequenceModel):
+    """Encoder, decoder and output layer, from resolved settings."""
+
+    def __init__(self, config: RecurrentConfig, vocabularies: Vocabularies) -> None:
+        super().__init__()
+        c = self.config = config
+        self.embed_scale = c.d_model**0.5
+        source, target, final = make_embeddings(c.share, vocabularies, c.d_model)
+        self.source_embedding, self.target_embedding = source, target
+        self.output = Output(final, bias=True)
+        self.dropout = Dropout(c.dropout)
+        self.encoder = Encoder(c.cell, c.d_model, c.layers, c.bidirectional, c.dropout)
+        self.decoder = self._make_decoder()
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Teacher-forced hidden states (B, T, D)."""
+        memory, carry = self.encode(batch["src"], batch["src_valid"])
+        x = self._embed(batch["tgt_in"], self.target_embedding)[:, None]  # one hypothesis
+        hidden, _ = self.decoder(x, memory, carry)
+        return self.dropout(hidden[:, 0])
+
+    def encode(self, src: Tensor, src_valid: Tensor) -> tuple[dict[str, Tensor], Tensor]:
+        """src (B, S) -> what attention needs of it, and the decoder's carry (B, 1, C, D)."""
+        states, last = self.encoder(self._embed(src, self.source_embedding), src_valid)
+        carry = self.decoder.begin(last)
+        if self.config.attention == "none":
+            return {}, carry
+        return self.decoder.attention.prepare(states, src_valid), carry
+
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
+        """Encodes, and computes the source side of the score once per sentence."""
+        memory, carry = self.encode(batch["src"], batch["src_valid"])
+        state = State(memory, {"carry": Fixed(carry)})
+        return state if prefix is None else self.step(prefix[:, None], state)[1]
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """tokens (B, N, t) -> logits of the next one (B, N, V)."""
+        carry: Any = state.cache["carry"]
+        x = self._embed(tokens, self.target_embedding)  # (B, N, t, D)
+        hidden, after = self.decoder(x, state.memory, carry.value)
+        return self.output(hidden[:, :, -1]), state.successor({"carry": Fixed(after)})
+
+    def _embed(self, tokens: Tensor, weight: Tensor) -> Tensor:
+        return self.dropout(embedding(tokens, weight) * self.embed_scale)
+
+    def _make_decoder(self) -> Any:
+        c = self.config
+        is_fed = c.attention == "bahdanau" or c.input_feeding  # a context beside the embedding
+        d_input = 2 * c.d_model if is_fed else c.d_model
+        layers = Layers(c.cell, d_input, c.d_model, c.layers, c.dropout)
+        if c.attention == "none":
+            return Bottleneck(layers)
+        attention = StateAttention(SCORES[c.score](c.d_model, 1, c.max_positions))
+        if c.attention == "bahdanau":
+            return Bahdanau(layers, attention, c.d_model)
+        return (InputFeeding if c.input_feeding else Luong)(layers, attention, c.d_model)
+
+
+RECURRENT = Family("recurrent", RecurrentConfig, Recurrent, frozenset({"step", "score", "attend"}))
+"""With attention = "none" there is nothing to look at: `capture` records nothing."""
