@@ -78,8 +78,13 @@ def built(family, **settings):
 MODELS = {
     "transformer": built("transformer", d_ff=8, n_heads=2, encoder_layers=2, decoder_layers=2),
     "gru": built("gru"),
+    "convolutional": built("convolutional", encoder_layers=2, decoder_layers=2),
 }
-CROSSING = {"transformer": ["decoder.0.cross", "decoder.1.cross"], "gru": [""]}
+CROSSING = {
+    "transformer": ["decoder.0.cross", "decoder.1.cross"],
+    "gru": [""],
+    "convolutional": ["decoder.0.attention", "decoder.1.attention"],
+}
 
 
 def ids(*tokens):
@@ -113,5 +118,9 @@ def test_a_batch_looks_as_its_pairs_do_alone(family):
 
 def test_several_models_have_numbers_before_their_names():
     [(maps, crossing)] = look(list(MODELS.values()), [ids(5, 2)], [ids(4, 2)])
-    assert crossing == [["0.decoder.0.cross", "0.decoder.1.cross"], ["1."]]
+    assert crossing == [
+        ["0.decoder.0.cross", "0.decoder.1.cross"],
+        ["1."],
+        ["2.decoder.0.attention", "2.decoder.1.attention"],
+    ]
     assert {name for names in crossing for name in names} <= maps.keys()
