@@ -249,31 +249,17 @@ def translate(
 
     set_threads(threads)
     translator = load(run, *(more or []))
-    search = search_settings(
-        settings,
-        method="sample" if sample else None,
-        beam=beam,
-        alpha=alpha,
-        n_best=nbest,
-        min_length=min_length,
-        max_length=max_length,
-        no_repeat=no_repeat,
-        stop=stop,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=seed,
-    )
-    options = {
-        "too_long": "split" if split else "refuse",
-        "glossary": Glossary.read(glossary) if glossary is not None else None,
-        "align": _layer(align, align_layer),
-        "engine": engine,
-        "compute_type": compute_type,
-    }
-    show = _Show(translator.search_config(**search), as_json, glossary is not None)
-    chunks = _chunks(files or ["-"], jsonl, prefix or "")
-    _translate(translator, chunks, show, trace, {**options, **search})
+    ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "stop": stop}
+    shaped = {"min_length": min_length, "max_length": max_length, "no_repeat": no_repeat}
+    drawn = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    method = "sample" if sample else None
+    search = search_settings(settings, method=method, **ranked, **shaped, **drawn)
+    terms = Glossary.read(glossary) if glossary is not None else None
+    layer, too_long = _layer(align, align_layer), "split" if split else "refuse"
+    options: dict[str, Any] = {"too_long": too_long, "glossary": terms, "align": layer}
+    options |= {"engine": engine, "compute_type": compute_type, **search}
+    show = _Show(translator.search_config(**search), as_json, terms is not None)
+    _translate(translator, _chunks(files or ["-"], jsonl, prefix or ""), show, trace, options)
 
 
 def _translate(
