@@ -281,7 +281,7 @@ def _translate(
                 show(translation, request, place)
                 if traces is not None:
                     traces.add(place, translation)
-            sys.stdout.flush()
+            print(end="", flush=True)
 
 
 class _Show:
