@@ -31,6 +31,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "decoder_layers": 2,
     },
     "recurrent": {"d_model": 16},
+    "convolutional": {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2},
 }
 TRANSFORMERS: dict[str, dict[str, Any]] = {
     "post-norm": {"residual": "post"},

@@ -12,6 +12,7 @@ EXPECTED = """
                           cached prefix fused greedy wide best terms drawn ensemble edges batch padded forced accum procs resumed refer
 transformer               x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 recurrent                 x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
+convolutional             x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 transformer post-norm     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 transformer rms           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer rotary        x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .

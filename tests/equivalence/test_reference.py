@@ -1,8 +1,9 @@
 """Whole models equal reference implementations with copied weights: logits to 1e-5.
 
 Post-norm against Hugging Face's Marian, pre-norm against `torch.nn.Transformer`, recurrent models
-against the formulas over the cells of `torch.nn`, one sentence and one word at a time. Nothing is
-downloaded.
+against the formulas over the cells of `torch.nn`, one sentence and one word at a time, the
+convolutional model against `torch.nn.Conv1d` and the formulas of its paper, one sentence at a time.
+Nothing is downloaded.
 """
 
 import math
@@ -228,4 +229,53 @@ def test_recurrent_formulas(case):
         source = batch["src"][row][batch["src_valid"][row]]
         target = batch["tgt_in"][row][batch["tgt_valid"][row]]
         expected = logits_by_formula(model, source, target)
+        torch.testing.assert_close(found[row, : len(target)], expected, **CLOSE)
+
+
+# Convolutional
+
+
+def gated(convolution, x):
+    """`torch.nn.Conv1d` with copied weights on x (T, D) between as many zeros as it can use."""
+    k = convolution.kernel
+    conv = torch.nn.Conv1d(D, 2 * D, k, padding=k - 1)
+    conv.weight.copy_(convolution.window.weight.view(2 * D, k, D).transpose(1, 2))
+    conv.bias.copy_(convolution.window.bias)
+    return torch.nn.functional.glu(conv(x.T), dim=0).T  # (T + k - 1, D)
+
+
+def embedded(weight, tokens):
+    return weight[tokens] * math.sqrt(D) + sinusoidal(torch.arange(len(tokens)), D)
+
+
+@torch.inference_mode()
+def sentence_alone(model, source, target):
+    """Logits of one sentence: every sum halved in variance, the context times sqrt(m)."""
+    half, (S, T) = math.sqrt(0.5), (len(source), len(target))
+    e, g = embedded(model.source_embedding, source), embedded(model.target_embedding, target)
+    z = model.source_in(e)
+    for layer in model.encoder:
+        k = layer.convolution.kernel
+        z = (z + gated(layer.convolution, z)[k // 2 : k // 2 + S]) * half
+    z = model.source_out(z)
+    h = model.target_in(g)
+    for layer in model.decoder:
+        state = gated(layer.convolution, h)[:T]
+        query = (layer.attention.query(state) + g) * half
+        weights = torch.softmax(query @ z.T / math.sqrt(D), dim=1)
+        context = weights @ (z + e) * half * math.sqrt(S)
+        h = (h + (state + layer.attention.out(context)) * half) * half
+    return model.target_out(h) @ model.output.weight.T + model.output.bias
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 3, 4])
+@equivalence("refer", only=lambda case: case.name == "convolutional")
+def test_torch_convolutions(case, kernel):
+    case = type(case)(case.name, case.family, {**case.settings, "kernel": kernel})
+    model, batch = case.build(), some_batch()
+    found = logits_of(model, batch)
+    for row in range(batch["src"].size(0)):
+        source = batch["src"][row][batch["src_valid"][row]]
+        target = batch["tgt_in"][row][batch["tgt_valid"][row]]
+        expected = sentence_alone(model, source, target)
         torch.testing.assert_close(found[row, : len(target)], expected, **CLOSE)

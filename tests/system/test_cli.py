@@ -612,6 +612,43 @@ def test_output_is_utf8_whatever_the_locale(monkeypatch):
     assert "™" in buffer.getvalue().decode("utf-8")
 
 
+FULL = "headway: error: standard output cannot be written: No space left on device; "
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+@needs_full
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [("config",), ("--help",), ("--version",)], ids=" ".join)
+def test_a_full_disk_behind_standard_output(place, arguments, unbuffered):
+    surroundings = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        process = start(*arguments, stdout=full, cwd=place, env=surroundings)
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (1, f"{FULL}make room or write elsewhere\n")
+
+
+@needs_full
+def test_a_full_disk_behind_a_translation(fails, trained, monkeypatch):
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert fails(1, "translate", "run", "test.src", "--beam", "1").startswith(
+            FULL.removeprefix("headway: error: ")
+        )
+
+
+@needs_full
+def test_a_full_disk_behind_standard_error_leaves_the_exit_code(place):
+    with open("/dev/full", "w") as full:
+        process = start("info", "absent", stderr=full, cwd=place)
+        stdout, _ = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (1, "")
+
+
+def test_a_name_that_is_no_text_is_said_all_the_same(fails):
+    name = os.fsdecode(b"no\xff")
+    assert fails(1, "info", name).startswith("no\\udcff does not exist")
+
+
 def test_a_reader_that_goes_away(place):
     reading, writing = os.pipe()
     os.close(reading)

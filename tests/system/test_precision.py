@@ -12,6 +12,7 @@ import torch
 from headway import api
 from headway.data.codecs import TextConfig
 from headway.data.corpora import DataConfig
+from headway.models.convolutional import ConvolutionalConfig
 from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
 from headway.runs import RunDir
@@ -22,6 +23,7 @@ from headway.training.settings import TrainConfig
 STEPS = 24
 MODELS = {
     "recurrent": RecurrentConfig(d_model=16),
+    "convolutional": ConvolutionalConfig(d_model=16, encoder_layers=2, decoder_layers=2),
     "transformer": TransformerConfig(
         d_model=16, d_ff=32, n_heads=2, encoder_layers=1, decoder_layers=1
     ),

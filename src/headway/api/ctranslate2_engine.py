@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -150,13 +150,26 @@ class CTranslate2Engine:
         """
         inputs = [[self._source[i] for i in sources[row]] for row in rows]
         patience = 2 if is_cut and config.beam > 1 else 1
+        found = {}
+        for row, result in zip(rows, self._answers(inputs, limit, config, patience), strict=True):
+            hypotheses = [
+                self._hypothesis(tokens, score, config.alpha)
+                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
+            ]
+            found[row] = sorted(hypotheses, key=lambda h: (not h.finished, -h.score))
+        return found
+
+    def _answers(
+        self, inputs: list[list[str]], limit: int, config: SearchConfig, patience: int
+    ) -> list[Any]:
+        """What the library says to inputs that are all blank or all not."""
         is_blank = len(inputs[0]) == 1
         if is_blank:
             # The engine answers nothing to an end mark alone, without asking the model; two of
             # them, cut to one, get through.
             inputs = [source * 2 for source in inputs]
         try:
-            results = self._translator.translate_batch(
+            answers: list[Any] = self._translator.translate_batch(
                 inputs,
                 max_batch_size=BATCH_TOKENS,
                 batch_type="tokens",
@@ -176,17 +189,7 @@ class CTranslate2Engine:
                 f"CTranslate2 failed ({reason}); shorten the input, or translate without "
                 "--engine ctranslate2"
             ) from error
-        read = [
-            [
-                self._hypothesis(tokens, score, config.alpha)
-                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
-            ]
-            for result in results
-        ]
-        return {
-            row: sorted(hypotheses, key=lambda h: (not h.finished, -h.score))
-            for row, hypotheses in zip(rows, read, strict=True)
-        }
+        return answers
 
     def _hypothesis(self, tokens: list[str], score: float, alpha: float) -> Hypothesis:
         ids = [self._ids[token] for token in tokens]

@@ -4,7 +4,6 @@
 """
 
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +32,15 @@ def number(text: str) -> float:
         return float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a number") from None
+
+
+def text(given: str) -> str:
+    """Text from the command line, where other bytes than text can stand too."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise typer.BadParameter(f"{given!r} is not UTF-8") from None
+    return given
 
 
 Run = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory: the --out of training.")]
@@ -121,16 +129,14 @@ def search_settings(given: Sequence[str] | None, **options: Any) -> dict[str, An
     Raises:
         ConfigError: one has no `=`, or is given in both ways.
     """
+    from ..config import read_value
+
     settings: dict[str, Any] = {}
-    for text in given or ():
-        name, equals, value = text.removeprefix("search.").partition("=")
+    for one in given or ():
+        name, equals, value = one.removeprefix("search.").partition("=")
         if not equals or not name.strip():
-            raise ConfigError(f"--search {text}: expected KEY=VALUE, for example min_ratio=0.5")
-        try:
-            [read] = tomllib.loads(f"value = {value}").values()
-        except ValueError:  # no TOML, or more of it than a value
-            read = value
-        settings[name.strip()] = read
+            raise ConfigError(f"--search {one}: expected KEY=VALUE, for example min_ratio=0.5")
+        settings[name.strip()] = read_value(value)
     chosen = {name: value for name, value in options.items() if value is not None}
     for name in settings.keys() & chosen.keys():
         raise ConfigError(

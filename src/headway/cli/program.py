@@ -4,8 +4,6 @@
 each; tracebacks are shown only with `--debug`.
 """
 
-import io
-import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -29,6 +27,7 @@ from . import (
 )
 from .allocator import keep_freed_memory
 from .options import Grouped
+from .output import say, speaking
 from .threads import wait_asleep
 
 INTERRUPTED = 130
@@ -61,27 +60,19 @@ def main(arguments: list[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else arguments
     given, debug = _without_debug(given)
-    _speak_utf8()
-    try:
-        _run(given)
-    except typer.Exit as error:
-        return error.exit_code
-    except KeyboardInterrupt:
-        _say("interrupted")
-        return INTERRUPTED
-    except BrokenPipeError:
-        _silence_output()
-        return BROKEN_PIPE
-    except Exception as error:
-        return _explain(error, debug)
+    with speaking():
+        try:
+            _run(given)
+        except typer.Exit as error:
+            return error.exit_code
+        except KeyboardInterrupt:
+            say("interrupted")
+            return INTERRUPTED
+        except BrokenPipeError:
+            return BROKEN_PIPE
+        except Exception as error:
+            return _explain(error, debug)
     return 0
-
-
-def _speak_utf8() -> None:
-    """Text comes in as UTF-8 and goes out as UTF-8, whatever the locale."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
 
 
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
@@ -95,7 +86,7 @@ def _run(arguments: list[str]) -> None:
     command = typer.main.get_command(_app())
     with command.make_context("headway", list(arguments)) as context:
         command.invoke(context)
-    sys.stdout.flush()  # here, where a reader that has gone is still understood
+    print(end="", flush=True)  # here, where a failure is still understood
 
 
 def _app() -> typer.Typer:
@@ -149,32 +140,15 @@ def _explain(error: Exception, debug: bool) -> int:
         traceback.print_exception(error)
     if isinstance(error, HeadwayError):
         for line in str(error).splitlines():
-            _say(f"error: {line}")
+            say(f"error: {line}")
         return error.exit_code
     if isinstance(error, UsageError):
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "headway"
         message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-        _say(f"error: {message}; see {path} --help")
+        say(f"error: {message}; see {path} --help")
         return 2
     what = " ".join(f"{type(error).__name__}: {error}".split())
     hint = "" if debug else "; run again with --debug for the traceback"
-    _say(f"error: {what} (this is a bug{hint})")
+    say(f"error: {what} (this is a bug{hint})")
     return 1
-
-
-def _say(text: str) -> None:
-    try:
-        print(f"headway: {text}", file=sys.stderr)
-    except BrokenPipeError:
-        _silence_output()
-
-
-def _silence_output() -> None:
-    """Nobody reads any more: else the interpreter would complain when it flushes at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            os.dup2(nowhere, stream.fileno())

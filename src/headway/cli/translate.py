@@ -30,6 +30,7 @@ from .options import (
     number,
     search_settings,
     set_threads,
+    text,
     warn,
     whole,
     writing,
@@ -157,6 +158,7 @@ Prefix = Annotated[
     str | None,
     typer.Option(
         "--prefix",
+        parser=text,
         metavar="TEXT",
         help="How the output begins; its last word may go on, unless a space ends it.",
         rich_help_panel=TERMS,
@@ -249,31 +251,17 @@ def translate(
 
     set_threads(threads)
     translator = load(run, *(more or []))
-    search = search_settings(
-        settings,
-        method="sample" if sample else None,
-        beam=beam,
-        alpha=alpha,
-        n_best=nbest,
-        min_length=min_length,
-        max_length=max_length,
-        no_repeat=no_repeat,
-        stop=stop,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=seed,
-    )
-    options = {
-        "too_long": "split" if split else "refuse",
-        "glossary": Glossary.read(glossary) if glossary is not None else None,
-        "align": _layer(align, align_layer),
-        "engine": engine,
-        "compute_type": compute_type,
-    }
-    show = _Show(translator.search_config(**search), as_json, glossary is not None)
-    chunks = _chunks(files or ["-"], jsonl, prefix or "")
-    _translate(translator, chunks, show, trace, {**options, **search})
+    ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "stop": stop}
+    shaped = {"min_length": min_length, "max_length": max_length, "no_repeat": no_repeat}
+    drawn = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    method = "sample" if sample else None
+    search = search_settings(settings, method=method, **ranked, **shaped, **drawn)
+    terms = Glossary.read(glossary) if glossary is not None else None
+    layer, too_long = _layer(align, align_layer), "split" if split else "refuse"
+    options: dict[str, Any] = {"too_long": too_long, "glossary": terms, "align": layer}
+    options |= {"engine": engine, "compute_type": compute_type, **search}
+    show = _Show(translator.search_config(**search), as_json, terms is not None)
+    _translate(translator, _chunks(files or ["-"], jsonl, prefix or ""), show, trace, options)
 
 
 def _translate(
@@ -293,7 +281,7 @@ def _translate(
                 show(translation, request, place)
                 if traces is not None:
                     traces.add(place, translation)
-            sys.stdout.flush()
+            print(end="", flush=True)
 
 
 class _Show:

@@ -82,7 +82,7 @@ def _apply(raw: dict[str, Any], override: str, origin: str) -> tuple[str, str]:
             raise ConfigError(
                 f"{override!r} needs {dotted} to be a table, but it is {show(table)} in {origin}"
             )
-    table[path[-1]] = _value(text)
+    table[path[-1]] = read_value(text)
     return join(dotted, path[-1]), text
 
 
@@ -100,8 +100,8 @@ def _key_path(name: str, override: str) -> list[str]:
     return path
 
 
-def _value(text: str) -> Any:
-    """A TOML value, or the text itself where it is none: `task=translate`."""
+def read_value(text: str) -> Any:
+    """A value from a command line: of TOML, or the text itself where it is none: `translate`."""
     try:
         values = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:

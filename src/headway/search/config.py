@@ -64,9 +64,9 @@ class SearchConfig:
     forbids every token a second time. 0 is off. A beginning that was asked for may repeat."""
 
     stop: Literal["finished", "safe"] = "finished"
-    """When an input is done before its length limit: `finished`, when `beam` hypotheses have ended;
-    `safe`, when no hypothesis still alive could score above the `n_best` found, so that searching
-    on could not change the answer."""
+    """For `method = "beam"`: when an input is done before its length limit. `finished`, when `beam`
+    hypotheses have ended; `safe`, when no hypothesis still alive could score above the `n_best`
+    found, so that searching on could not change the answer."""
 
     temperature: Annotated[float, Gt(0)] = 1.0
     """For `method = "sample"`: logits are divided by it before a token is drawn. Below 1 likely

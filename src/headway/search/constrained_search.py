@@ -23,6 +23,7 @@ from .rules import Rules, make_rules
 from .trace import Fate, TracedCandidate, Tracer
 
 DEFAULT = SearchConfig()
+WIDENED = 4  # times as many tokens are looked at where what is forbidden left too few
 
 
 class Partial(NamedTuple):
@@ -106,8 +107,8 @@ def constrained(
         logits, state = model.step(tokens, state)
         searched = [sentences[row] for row in alive]
         rows = torch.tensor(alive, device=device)
-        offers = _continuations(logits, searched, rows, normalise, rules)
-        parents = [one.advance(offered) for one, offered in zip(searched, offers, strict=True)]
+        _consider(searched, *_legal(logits, searched, rows, normalise, rules))
+        parents = [one.advance() for one in searched]
         if tracer is not None:
             for row in alive:
                 tracer.add(row, sentences[row].told())
@@ -139,14 +140,16 @@ class Sentence:
         self.limit = limit
         self.config = config
         self.n_places = n_places(tracker.constraints, config.beam)
-        # As many as a beam can use, END among them; a forbidden term may rule one more out.
-        self.n_likely = config.beam + 1 + len(tracker.constraints.forbidden)
+        # As many as a beam can use, END among them; a forbidden term usually rules out one more.
+        self.n_spare = len(tracker.constraints.forbidden)
+        self.n_likely = config.beam + 1 + self.n_spare
         self.n_tokens = 0
         self.is_done = False
         self.live = [Partial((), (), 0.0, NOWHERE, tuple(tracker.openings((), NOWHERE)))]
         self.complete: list[Hypothesis] = []
         self.n_complete = 0
         self.others: list[Hypothesis] = []
+        self.candidates: list[Candidate] = []
         self.newest: tuple[list[Candidate], list[Candidate], list[Candidate]] = ([], [], [])
 
     def wanted(self, one: Partial) -> list[int]:
@@ -156,13 +159,27 @@ class Sentence:
             tokens.add(self.eos)
         return sorted(tokens)
 
-    def advance(self, offers: list[list[Offer]]) -> list[int]:
-        """Takes one step; the parents of those that are alive after it.
+    def consider(self, offers: list[list[Offer]], n_likely: int) -> bool:
+        """Finds the candidates of a step; whether more offers could change nothing.
+
+        A text that may not end must go on with its last word, and nearly every token is ruled out:
+        only when nothing else is left are more asked for it.
 
         Args:
-            offers: for each live hypothesis.
+            offers: for each live hypothesis, the `n_likely` likeliest among them if there are so
+                many.
         """
-        candidates = self._candidates(offers)
+        self.candidates, n_ruled_out = self._candidates(offers)
+        short = [
+            i for i, n in n_ruled_out.items() if n > self.n_spare and len(offers[i]) >= n_likely
+        ]
+        if any(one.standing.may_end for one in self.candidates):
+            return not any(self.live[i].standing.may_end for i in short)
+        return not short
+
+    def advance(self) -> list[int]:
+        """Takes one step with what was considered; the parents of those that are alive after it."""
+        candidates = self.candidates
         ended = [one for one in allot(candidates, self.n_places) if one.is_end]
         for one in ended:
             self._end(one)
@@ -209,14 +226,19 @@ class Sentence:
         writings = (*standing.under_way, *self.tracker.openings(tokens, standing))
         return Partial(tokens, (*one.steps, offer.step), offer.log_prob, standing, writings)
 
-    def _candidates(self, offers: list[list[Offer]]) -> list[Candidate]:
-        """What may follow, best first, as far down as it can matter."""
+    def _candidates(self, offers: list[list[Offer]]) -> tuple[list[Candidate], Counter[int]]:
+        """What may follow, best first, as far down as it can matter.
+
+        Also how many offers to each hypothesis would say what is forbidden, or would if they were
+        the last.
+        """
         ranked = sorted(
             ((parent, offer) for parent, row in enumerate(offers) for offer in row),
             key=lambda one: -one[1].log_prob,
         )
         found = []
         n_free: Counter[frozenset[int]] = Counter()
+        n_ruled_out: Counter[int] = Counter()
         for parent, offer in ranked:
             one = self.live[parent]
             is_end = offer.token == self.eos
@@ -229,9 +251,11 @@ class Sentence:
                 continue
             if standing is not None:
                 found.append(Candidate(offer, parent, standing, is_end))
-                is_free = not is_end and not offer.is_wanted and standing.may_end
+            if not is_end and not offer.is_wanted:
+                is_free = standing is not None and standing.may_end
                 n_free[one.standing.met] += is_free
-        return found
+                n_ruled_out[parent] += not is_free
+        return found, n_ruled_out
 
     def _end(self, end: Candidate) -> None:
         one = self.live[end.parent]
@@ -317,28 +341,51 @@ def deal(n: int, sizes: list[int]) -> list[int]:
     return shares
 
 
-def _continuations(
+def _legal(
     logits: Tensor,
     sentences: Sequence[Sentence],
     rows: Tensor,
     normalise: bool,
     rules: Rules | None,
+) -> tuple[Tensor, Tensor]:
+    """The logits without what the rules forbid, and the normaliser they had with it.
+
+    Shape: logits (B, N, V), rows (B,) -> (B, N, V) and (B, N, 1).
+    """
+    logits = logits.float()
+    normaliser = torch.zeros_like(logits[..., :1])
+    if normalise:
+        normaliser = log_normaliser(logits, logits.amax(dim=-1, keepdim=True))
+    if rules is not None:
+        past = [[one.tokens for one in sentence.live] for sentence in sentences]
+        rules.ban(logits, _box(past, logits.device), rows)
+    return logits, normaliser
+
+
+def _consider(sentences: Sequence[Sentence], logits: Tensor, normaliser: Tensor) -> None:
+    """Lets every sentence find its candidates, among more tokens where it needs more."""
+    likely = [sentence.n_likely for sentence in sentences]
+    offers = _continuations(logits, normaliser, sentences, likely)
+    for i, (sentence, n) in enumerate(zip(sentences, likely, strict=True)):
+        offered = offers[i]
+        while not sentence.consider(offered, n) and n < logits.size(-1):
+            n *= WIDENED
+            own = (slice(i, i + 1), slice(len(sentence.live)))
+            [offered] = _continuations(logits[own], normaliser[own], [sentence], [n])
+
+
+def _continuations(
+    logits: Tensor, normaliser: Tensor, sentences: Sequence[Sentence], n_likely: Sequence[int]
 ) -> list[list[list[Offer]]]:
     """What may follow every live hypothesis of every sentence.
 
-    They are the likeliest tokens and those that the constraints want.
+    They are the likeliest tokens, so many for each sentence, and those that the constraints want.
 
-    Shape: logits (B, N, V), rows (B,).
+    Shape: logits (B, N, V), normaliser (B, N, 1).
     """
     device = logits.device
-    logits = logits.float()
-    normaliser = log_normaliser(logits, logits.amax(dim=-1, keepdim=True)) if normalise else 0.0
-    if rules is not None:
-        past = [[one.tokens for one in sentence.live] for sentence in sentences]
-        rules.ban(logits, _box(past, device), rows)
     wanted = [[sentence.wanted(one) for one in sentence.live] for sentence in sentences]
-    n_likely = max(sentence.n_likely for sentence in sentences)
-    likely = logits.topk(min(n_likely, logits.size(-1))).indices
+    likely = logits.topk(min(max(n_likely), logits.size(-1))).indices
     tokens = torch.cat([likely, _box(wanted, device)], dim=-1)  # (B, N, C)
     steps = logits.gather(-1, tokens) - normaliser
     check_numbers(steps)
@@ -346,10 +393,10 @@ def _continuations(
     totals = _rectangle(live, -torch.inf, device)[..., None] + steps
     numbers = zip(tokens.tolist(), totals.tolist(), steps.tolist(), strict=True)
     found = []
-    for sentence, ids, row in zip(sentences, wanted, numbers, strict=True):
+    for n, ids, row in zip(n_likely, wanted, numbers, strict=True):
         # Empty places come last and are left out, and so is what fills up the lists.
         hypotheses = zip(ids, *row, strict=False)
-        found.append([_offers(*one, sentence.n_likely, likely.size(-1)) for one in hypotheses])
+        found.append([_offers(*one, n, likely.size(-1)) for one in hypotheses])
     return found
 
 

@@ -233,40 +233,51 @@ def search_report(
         DataError: there is nothing to search, a source is too long, or references are missing.
         ConfigError: a setting does not fit.
     """
-    if references is not None and len(references) != len(sources):
-        raise DataError(
-            f"{len(sources)} sources but {len(references)} lists of references; "
-            "one list for each source is expected"
-        )
-    places = places or [f"line {number}" for number in range(1, len(sources) + 1)]
-    shown = [i for i, source in enumerate(sources) if source.strip()]
-    if not shown:
-        raise DataError(f"nothing to search: got {len(sources)} sources, all of them blank")
+    shown = _searchable(sources, references)
     _check_beams(beams)
     plain: dict[str, Any] = {name: getattr(SearchConfig, name) for name in METHODS_OF}
     plain |= {"n_best": 1, "alpha": alpha, "max_length": max_length}
     budget = {} if max_nodes is None else {"max_nodes": max_nodes}
     config = translator.search_config(**{**plain, "method": "exhaustive", **budget})
     texts = [sources[i] for i in shown]
-    outputs = {k: _outputs(translator, texts, [places[i] for i in shown], k, plain) for k in beams}
+    named = [places[i] if places else f"line {i + 1}" for i in shown]
+    outputs = {k: _outputs(translator, texts, named, k, plain) for k in beams}
     results = _exhaust(translator, texts, config, progress)
+    answers = [[] if references is None else list(references[i]) for i in shown]
+    found = [{k: outputs[k][n] for k in beams} for n in range(len(shown))]
     sentences = [
-        _sentence(
-            translator,
-            sources[i],
-            [] if references is None else list(references[i]),
-            result,
-            {k: outputs[k][n] for k in beams},
-        )
-        for n, (i, result) in enumerate(zip(shown, results, strict=True))
+        _sentence(translator, *one) for one in zip(texts, answers, results, found, strict=True)
     ]
+    return _counted(sentences, config, beams, len(sources) - len(shown), references is not None)
+
+
+def _searchable(sources: Sequence[str], references: Sequence[Sequence[str]] | None) -> list[int]:
+    """The sources that hold something, by number."""
+    if references is not None and len(references) != len(sources):
+        raise DataError(
+            f"{len(sources)} sources but {len(references)} lists of references; "
+            "one list for each source is expected"
+        )
+    shown = [i for i, source in enumerate(sources) if source.strip()]
+    if not shown:
+        raise DataError(f"nothing to search: got {len(sources)} sources, all of them blank")
+    return shown
+
+
+def _counted(
+    sentences: list[Sentence],
+    config: SearchConfig,
+    beams: Sequence[int],
+    blank: int,
+    is_judged: bool,
+) -> SearchReport:
     return SearchReport(
         alpha=config.alpha,
         max_nodes=config.max_nodes,
-        blank=len(sources) - len(shown),
+        blank=blank,
         sentences=sentences,
-        beams=[_figures(sentences, k, references is not None) for k in beams],
-        argmax_right=None if references is None else _argmax_right(sentences),
+        beams=[_figures(sentences, k, is_judged) for k in beams],
+        argmax_right=_argmax_right(sentences) if is_judged else None,
     )
 
 

@@ -78,10 +78,12 @@ def built(family, **settings):
 MODELS = {
     "transformer": built("transformer", d_ff=8, n_heads=2, encoder_layers=2, decoder_layers=2),
     "recurrent": built("recurrent"),
+    "convolutional": built("convolutional", encoder_layers=2, decoder_layers=2),
 }
 CROSSING = {
     "transformer": ["decoder.0.cross", "decoder.1.cross"],
     "recurrent": ["decoder.attention"],
+    "convolutional": ["decoder.0.attention", "decoder.1.attention"],
 }
 
 
@@ -128,5 +130,9 @@ def test_a_recurrent_model_without_attention_has_nothing_to_look_at():
 
 def test_several_models_have_numbers_before_their_names():
     [(maps, crossing)] = look(list(MODELS.values()), [ids(5, 2)], [ids(4, 2)])
-    assert crossing == [["0.decoder.0.cross", "0.decoder.1.cross"], ["1.decoder.attention"]]
+    assert crossing == [
+        ["0.decoder.0.cross", "0.decoder.1.cross"],
+        ["1.decoder.attention"],
+        ["2.decoder.0.attention", "2.decoder.1.attention"],
+    ]
     assert {name for names in crossing for name in names} <= maps.keys()

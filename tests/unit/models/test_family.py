@@ -19,6 +19,7 @@ SMALL = {
         "decoder_layers": 1,
     },
     "recurrent": {"d_model": 8},
+    "convolutional": {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1},
 }
 names = pytest.mark.parametrize("name", list(FAMILIES))
 

@@ -243,6 +243,71 @@ def test_a_narrow_beam_goes_round_what_is_forbidden():
         assert (texts, best.finished) == ([left], True)
 
 
+# One term rules out four tokens here: after each of them it stands in the text as a whole word.
+HOUNDS = {"Hund.": -0.1, "Hund,": -0.2, "Hund!": -0.3, "Hund?": -0.4}
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_term_may_rule_out_more_tokens_than_a_beam_needs(k):
+    rows = {"": {**HOUNDS, "Fuchs": -1.0}, "Fuchs": {"END": -0.1}}
+    texts, best = ask(rows, forbidden=["Hund"], beam=k)
+    assert (texts, best.finished) == (["Fuchs"], True)
+    assert best.log_prob == pytest.approx(-1.1)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_hypothesis_does_not_end_for_want_of_tokens(k):
+    """Also where others of the beam have plenty."""
+    rows = {
+        "": {"ein": -0.1, "zwei": -3.0},
+        "ein": {**HOUNDS, "Fuchs": -1.0, "END": -9.0},
+        "zwei": {"Katzen": -0.1, "Tiere": -0.2},
+        **{text: {"END": -0.1} for text in ("ein Fuchs", "zwei Katzen", "zwei Tiere")},
+    }
+    texts, best = ask(rows, forbidden=["Hund"], beam=k)
+    assert texts == ["ein Fuchs"]
+    assert best.log_prob == pytest.approx(-1.2)
+
+
+def test_more_tokens_for_one_sentence_do_not_disturb_its_neighbours():
+    """Which have other numbers of hypotheses alive."""
+    nexts = {word: {"END": -0.5, "und": -1.0} for word in (*HOUNDS, "Fuchs", "Katze")}
+    again = {f"{word} und": {**HOUNDS, "Fuchs": -1.0, "Katze": -2.0} for word in nexts}
+    ends = {f"{text} {word}": {"END": -0.1} for text in again for word in nexts}
+    model, text = table({"": {**HOUNDS, "Fuchs": -1.0, "Katze": -2.0}, **nexts, **again, **ends})
+    hound, cat = (Term(w, (), partial(contains, term=w)) for w in ("Hund", "Katze"))
+    written = Term("Katze", (tuple(model.encode("Katze")),), cat.is_in)
+    wishes = [NONE, Constraints((), (hound,)), Constraints(((written,),)), Constraints((), (cat,))]
+
+    def found(*terms):
+        batch, limits = {"rows": torch.zeros(len(terms))}, torch.full((len(terms),), 6)
+        config = SearchConfig(beam=2, n_best=2, alpha=0.0)
+        given = {"bos": 0, "eos": 1, "text": text, "config": config, "limits": limits}
+        return constrained(model, batch, terms, normalise=False, **given)
+
+    together = found(*wishes)
+    assert together == [found(one)[0] for one in wishes]
+    assert [text(one.tokens) for one in together[1]] == ["Fuchs", "Fuchs und Fuchs"]
+
+
+def test_a_forbidden_word_that_had_to_be_written_becomes_a_longer_one():
+    """Every token but one would leave it as it is; before it nothing else was possible."""
+    likely = dict.fromkeys(("rennt", "bellt", "beisst", "jagt", "schläft"), -0.1)
+    rows = {
+        "": {"ein": -0.1},
+        "ein": {"Hund": -0.1},
+        "ein Hund": {**likely, "END": -0.1, "+ekuchen": -4.0},
+        "ein Hund +ekuchen": {"END": -0.1},
+    }
+    texts, best = ask(rows, forbidden=["Hund"], beam=1)
+    assert (texts, best.finished) == (["ein Hundekuchen"], True)
+
+
+def test_nothing_is_left_where_everything_is_forbidden():
+    texts, best = ask({"": {**HOUNDS}}, forbidden=["Hund"], beam=1)
+    assert (texts, best.finished) == ([""], False)
+
+
 def test_one_of_the_alternatives_is_enough():
     assert ask(DOGS, required=[["Tier", "zwei"]], alpha=0.0)[0] == ["zwei Hunde rennt"]
     assert ask(DOGS, required=[["Tier", "Katze"]], alpha=0.0)[0] == ["ein Tier rennt"]

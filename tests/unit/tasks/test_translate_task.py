@@ -20,7 +20,7 @@ def lines():
 def test_every_task_is_in_the_table_under_its_name():
     assert all(task.name == name for name, task in TASKS.items())
     able = [name for name, family in FAMILIES.items() if Translate.needs <= family.abilities]
-    assert able == ["transformer", "recurrent"]
+    assert able == ["transformer", "recurrent", "convolutional"]
 
 
 def test_shared_vocabulary_saves_one_file(tmp_path):
