@@ -16,6 +16,7 @@ import typer
 from ..errors import HeadwayError
 from . import (
     average,
+    compare,
     config,
     demo,
     evaluate,
@@ -41,6 +42,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "evaluate": evaluate.evaluate,
     "score": score.score,
     "search-report": search_report.search_report,
+    "compare": compare.compare,
     "info": info.info,
     "config": config.config,
     "average": average.average,
