@@ -6,6 +6,7 @@ the same call goes on where the last one stopped and trains nothing twice. How r
 """
 
 import json
+import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -288,7 +289,7 @@ def _train(runs: Sequence[_Planned], display: Display) -> dict[Path, str]:
                 display.note(f"{told}: finished before")
             elif run.is_begun:
                 display.note(f"{told}: going on in {run.path}")
-                resume(run.path, display)
+                _resume(run, display)
             else:
                 display.note(f"{told}: training into {run.path}")
                 train(run.config, run.path, display)
@@ -298,6 +299,16 @@ def _train(runs: Sequence[_Planned], display: Display) -> dict[Path, str]:
             failures[run.path] = str(error).replace("\n", "; ")
             display.note(f"{told}: failed: {failures[run.path]}")
     return failures
+
+
+def _resume(run: _Planned, display: Display) -> None:
+    """Goes on, and says in a refusal which command has the options that it names."""
+    try:
+        resume(run.path, display)
+    except Interrupted:
+        raise
+    except HeadwayError as error:
+        raise RunError(f"headway resume {shlex.quote(str(run.path))}: {error}") from None
 
 
 def _judge(
@@ -325,7 +336,6 @@ def _figures(run: _Planned, by_length: ByLength | None) -> Trained:
     records = directory.log.read()
     best = best_validation(directory, stored_config(directory))
     speeds = [r["tokens_per_second"] for r in records if "tokens_per_second" in r]
-    facts = directory.facts
     return Trained(
         seed=run.config.seed,
         run=run.path,
@@ -334,8 +344,14 @@ def _figures(run: _Planned, by_length: ByLength | None) -> Trained:
         speed=median(speeds) if speeds else None,
         minutes_to_best=None if best is None else _minutes(records, best["step"]),
         minutes=_minutes(records),
-        machine=f"{facts.get('device')}, {facts.get('threads')} threads, {facts.get('machine')}",
+        machine=_machine(directory.facts),
     )
+
+
+def _machine(facts: Mapping[str, Any]) -> str:
+    threads = facts.get("threads")
+    count = f"{threads} thread{'' if threads == 1 else 's'}"
+    return f"{facts.get('device')}, {count}, {facts.get('machine')}"
 
 
 def _minutes(records: Sequence[Mapping[str, Any]], step: int | None = None) -> float | None:

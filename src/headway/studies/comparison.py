@@ -248,7 +248,9 @@ class Comparison:
 
     def picture(self) -> str:
         """Each run file's value with its interval, as SVG."""
-        label = f"{self._name()} on the {SETS[self.scored_set]}, {self._better()}"
+        label = f"{self._name()} on the {SETS[self.scored_set]}, {self._better()}; bars: 95%"
+        if self.seeds > 1:
+            label += "; circles: seeds"
         marks = {row.name: row.mark() for row in self.rows if row.runs}
         title = f"{self._name()}, budget: {self.budget.words}"
         return points(marks, title, label, self._digits())
@@ -262,7 +264,7 @@ class Comparison:
         places = [part.label for part, _ in rows[0].by_length()]
         judged = rows[0].runs[0].judged
         title = f"{self._name()} by input length, budget: {self.budget.words}"
-        label = f"{judged.length_unit} in the input; {self._better()}"
+        label = f"{judged.length_unit} in the input; {self._better()}; bars: 95%"
         return lines(series, places, title, label, self._digits())
 
     def _name(self) -> str:
