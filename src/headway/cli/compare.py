@@ -56,9 +56,10 @@ def compare(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Trains run files under an equal budget and compares quality, speed and size.
+    """Trains run files alike and puts them in one table.
 
-    Needs one task and the same test data. Writes the table as Markdown and JSON, and pictures.
+    Quality, speed and size, for one task on the same test data; also written as Markdown, JSON and
+    pictures.
     The same command again goes on where it was stopped; a finished run is not trained again.
 
     Example: headway compare small.toml large.toml --minutes 10 --seeds 3
