@@ -20,7 +20,7 @@ from headway.cli import main
 
 WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 VERBS = ("demo", "train", "resume", "translate", "evaluate", "score", "search-report", "info")
-VERBS += ("config", "average", "export")
+VERBS += ("compare", "config", "average", "export")
 RUN_FILE = """
 [data]
 train = { source = "train.src", target = "train.tgt" }

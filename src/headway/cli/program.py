@@ -14,6 +14,7 @@ import typer
 from ..errors import HeadwayError
 from . import (
     average,
+    compare,
     config,
     demo,
     evaluate,
@@ -40,6 +41,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "evaluate": evaluate.evaluate,
     "score": score.score,
     "search-report": search_report.search_report,
+    "compare": compare.compare,
     "info": info.info,
     "config": config.config,
     "average": average.average,

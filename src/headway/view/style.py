@@ -1,9 +1,10 @@
 """The style sheet that every page carries inside it: light, dark and paper.
 
-A Python string rather than a file beside it, so that no packaging can lose it.
+Python strings rather than a file beside it, so that no packaging can lose it. Pictures that stand
+alone carry the colours and the rules of charts only.
 """
 
-STYLE = """\
+COLOURS = """\
 /* Colours are chosen for a contrast of at least 4.5 to 1 between text and ground, in both
    schemes. */
 :root {
@@ -22,6 +23,29 @@ STYLE = """\
     --series-1: #eb9e6c; --series-2: #7fca9b; --series-3: #c3a0e4;
   }
 }
+"""
+
+CHART = """\
+.chart text { fill: var(--muted); font: 12px var(--sans); font-variant-numeric: tabular-nums; }
+.chart .grid { stroke: var(--rule); stroke-width: 1; }
+.chart .base { stroke: var(--muted); stroke-width: 1; }
+.line { fill: none; stroke-width: 1.9; stroke-linejoin: round; stroke-linecap: round; }
+.s0 { stroke: var(--series-0); }
+.s1 { stroke: var(--series-1); stroke-dasharray: 6 4; }
+.s2 { stroke: var(--series-2); stroke-dasharray: 2 4; }
+.s3 { stroke: var(--series-3); stroke-dasharray: 9 3 2 3; }
+.dot { stroke: none; }
+.dot.s0 { fill: var(--series-0); }
+.dot.s1 { fill: var(--series-1); }
+.dot.s2 { fill: var(--series-2); }
+.dot.s3 { fill: var(--series-3); }
+.hit { fill: transparent; stroke: none; }
+.hit:hover { fill: var(--ink); fill-opacity: 0.25; }
+"""
+
+STYLE = (
+    COLOURS
+    + """\
 * { box-sizing: border-box; }
 body {
   margin: 0 auto; max-width: 72rem; padding: 3rem 1.5rem 4rem; background: var(--ground);
@@ -77,22 +101,9 @@ figcaption strong { font-weight: 600; margin-inline-end: auto; }
 .key b { color: var(--ink); font-weight: 600; }
 .key svg { width: 1.5rem; height: 0.6rem; margin-inline-end: 0.35rem; }
 .chart { display: block; width: 100%; max-width: 46rem; height: auto; overflow: visible; }
-.chart text { fill: var(--muted); font: 12px var(--sans); font-variant-numeric: tabular-nums; }
-.chart .grid { stroke: var(--rule); stroke-width: 1; }
-.chart .base { stroke: var(--muted); stroke-width: 1; }
-.line { fill: none; stroke-width: 1.9; stroke-linejoin: round; stroke-linecap: round; }
-.s0 { stroke: var(--series-0); }
-.s1 { stroke: var(--series-1); stroke-dasharray: 6 4; }
-.s2 { stroke: var(--series-2); stroke-dasharray: 2 4; }
-.s3 { stroke: var(--series-3); stroke-dasharray: 9 3 2 3; }
-.dot { stroke: none; }
-.dot.s0 { fill: var(--series-0); }
-.dot.s1 { fill: var(--series-1); }
-.dot.s2 { fill: var(--series-2); }
-.dot.s3 { fill: var(--series-3); }
-.hit { fill: transparent; stroke: none; }
-.hit:hover { fill: var(--ink); fill-opacity: 0.25; }
-
+"""
+    + CHART
+    + """
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; }
 .rows { width: 100%; font-size: 0.95rem; }
@@ -190,3 +201,4 @@ table { border-collapse: collapse; }
   }
 }
 """
+)

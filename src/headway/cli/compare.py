@@ -1,0 +1,99 @@
+"""`headway compare`: run files under one budget, in one table."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import ConfigError, RunError
+from .learning import display_for
+from .options import Json, Threads, set_threads
+
+RunFiles = Annotated[
+    list[Path], typer.Argument(metavar="RUN.toml ...", help="The run files to compare.")
+]
+Seeds = Annotated[
+    int,
+    typer.Option("--seeds", min=1, help="Train each so often, with seeds from its own upwards."),
+]
+Minutes = Annotated[
+    float | None,
+    typer.Option("--minutes", help="Minutes of training for each, whatever its run file says."),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option("--steps", help="Updates for each, whatever its run file says."),
+]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", metavar="DIR", help="The folder for runs and tables; what is there is used."
+    ),
+]
+Lengths = Annotated[
+    bool, typer.Option("--by-length", help="Also score by the length of the input.")
+]
+Edges = Annotated[
+    str | None,
+    typer.Option(
+        "--edges",
+        metavar="5,10,20",
+        help="With --by-length: the longest input of each group but the last; by default groups "
+        "of equal size.",
+    ),
+]
+
+
+def compare(
+    run_files: RunFiles,
+    seeds: Seeds = 1,
+    minutes: Minutes = None,
+    steps: Steps = None,
+    out: Out = Path("runs", "compare"),
+    by_length: Lengths = False,
+    edges: Edges = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Trains run files alike and puts them in one table.
+
+    Quality, speed and size, for one task on the same test data; also written as Markdown, JSON and
+    pictures.
+    The same command again goes on where it was stopped; a finished run is not trained again.
+
+    Example: headway compare small.toml large.toml --minutes 10 --seeds 3
+    """
+    from ..studies.compare import compare as hold
+    from ..studies.lengths import ByLength
+    from ..training.fit import Interrupted
+
+    if edges is not None and not by_length:
+        raise ConfigError(f"--edges {edges} goes with --by-length; add it or leave --edges out")
+    wish = ByLength(None if edges is None else _numbers(edges)) if by_length else None
+    set_threads(threads)
+    try:
+        with display_for(out) as display:
+            result = hold(
+                run_files,
+                out=out,
+                seeds=seeds,
+                minutes=minutes,
+                steps=steps,
+                by_length=wish,
+                display=display,
+            )
+    except Interrupted as error:
+        message = f"stopped; what was trained is kept in {out}, and the same command goes on"
+        raise Interrupted(message, error.exit_code - 128) from None
+    print(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.text())
+    if result.failures:
+        failed, total = len(result.failures), len(result.failures) + len(result.runs)
+        raise RunError(f"{failed} of {total} runs failed; the table says why")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigError(f"--edges {text}: expected whole numbers with commas, such as 5,10,20")
+    return tuple(int(part) for part in parts)

@@ -1,0 +1,130 @@
+"""How good and how fast a trained run is: the one place of a comparison that knows tasks.
+
+A task is one function in `JUDGES`. What is made of its figures is left to `comparison.py`.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..api import RunConfig, load
+from ..api.config import stored_config
+from ..data.corpora import as_corpora
+from ..data.read import Row, read
+from ..errors import ConfigError
+from ..metrics.interval import RESAMPLES
+from ..metrics.score import Score
+from ..runs import RunDir
+from ..tasks import TASKS
+from .lengths import ByLength, buckets, measured
+
+ScoredSet = Literal["test", "valid"]
+
+
+@dataclass(frozen=True)
+class LengthScore:
+    """The score of `n` inputs whose lengths are between `low` and `high`, both included."""
+
+    low: int
+    high: int
+    label: str
+    n: int
+    score: Score
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a run reached.
+
+    Attributes:
+        metric: as run files name it.
+        n: inputs that were scored.
+        speed: of `speed_of` per second, while the set was worked through.
+        speed_of: what is counted, such as "output tokens".
+        by_length: by the length of the input, short to long; empty unless asked for.
+        length_unit: what lengths count, such as "words".
+    """
+
+    metric: str
+    score: Score
+    lower_is_better: bool
+    n: int
+    speed: float | None
+    speed_of: str
+    by_length: tuple[LengthScore, ...] = ()
+    length_unit: str = ""
+
+
+def judged(run: str | Path, by_length: ByLength | None = None) -> Judged:
+    """The figures of a finished run on its test set, or else on its validation set.
+
+    Raises:
+        HeadwayError: the run cannot be used, or its data cannot be read.
+    """
+    config = stored_config(RunDir.open(run))
+    return JUDGES[config.task](run, config, by_length)
+
+
+def metric_of(config: RunConfig) -> str:
+    """What runs are compared by; a loss depends on the vocabulary and compares nothing."""
+    metric = config.train.metric
+    return TASKS[config.task].metrics[0] if metric in ("auto", "loss") else metric
+
+
+def scored_set(config: RunConfig) -> ScoredSet:
+    """Which data a run is scored on.
+
+    Raises:
+        ConfigError: it names none.
+    """
+    if config.data.test is not None:
+        return "test"
+    if config.data.valid is not None:
+        return "valid"
+    raise ConfigError("there is nothing to score on: give data.test, or at least data.valid")
+
+
+def scored_rows(config: RunConfig) -> Iterator[Row]:
+    """The rows of the data a run is scored on."""
+    name = scored_set(config)
+    for corpus in as_corpora(getattr(config.data, name), f"data.{name}"):
+        yield from read(corpus, TASKS[config.task].columns, Path(config.data.root or "."))
+
+
+def _judged_translation(run: str | Path, config: RunConfig, by_length: ByLength | None) -> Judged:
+    """Outputs by the run's own search, judged whole and by source length."""
+    metric, translator = metric_of(config), load(run)
+    rows = list(scored_rows(config))
+    sources, references = ([row.values[i] for row in rows] for i in (0, 1))
+    started = time.perf_counter()
+    # Refusing a long line here would cost a run that has been trained.
+    found = translator.translate(sources, "split", [row.where for row in rows])
+    seconds = time.perf_counter() - started
+
+    def score(chosen: Sequence[int]) -> Score:
+        outputs = [found[i].text for i in chosen]
+        answers = [references[i] for i in chosen]
+        return translator.task.judge(metric, outputs, answers, resamples=RESAMPLES)
+
+    lengths, unit = measured(sources)
+    parts = buckets(lengths, by_length) if by_length is not None else []
+    return Judged(
+        metric=metric,
+        score=score(range(len(rows))),
+        lower_is_better=metric in translator.task.lower_is_better,
+        n=len(rows),
+        speed=sum(len(one.outputs[0].tokens) for one in found) / seconds,
+        speed_of="output tokens",
+        by_length=tuple(
+            LengthScore(b.low, b.high, b.label, len(b.rows), score(b.rows)) for b in parts
+        ),
+        length_unit=unit,
+    )
+
+
+Judge = Callable[[str | Path, RunConfig, ByLength | None], Judged]
+JUDGES: dict[str, Judge] = {"translate": _judged_translation}
+HAVE_LENGTHS = frozenset({"translate"})
+"""Tasks whose judge looks at lengths."""

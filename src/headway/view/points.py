@@ -1,0 +1,236 @@
+"""Values with their intervals as pictures that stand alone: SVG files, light and dark.
+
+`points` puts one value on each line, `lines` joins the values of each series along a row of
+places. Points rather than bars, because differences matter here and zero is mostly far away.
+"""
+
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from headway.view.curves import nice_ticks, tick_label
+from headway.view.page import text
+from headway.view.style import CHART, COLOURS
+
+WIDTH = 720
+MARGIN, HEAD, FOOT = 18, 46, 44  # around; above the drawing; below it
+ROW, HEIGHT = 30, 250  # of one value of `points`; of the drawing of `lines`
+LABEL, LETTER = 30, 7.2  # longest label in half-width letters; width of one at 13 px
+COLORS = 4  # series of the style sheet
+SPREAD = 0.5  # of the room of one place that its points may take
+
+_STYLE = f"""\
+{COLOURS}{CHART}.ground {{ fill: var(--card); }}
+.chart text.ink {{ fill: var(--ink); font-size: 13px; }}
+.chart text.title {{ fill: var(--ink); font-size: 15px; font-weight: 600; }}
+.whisker {{ fill: none; stroke-width: 1.9; stroke-linecap: round; stroke-dasharray: none; }}
+.single {{ fill: var(--card); stroke-width: 1.4; stroke-dasharray: none; }}
+"""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value and its interval, if it has one.
+
+    Attributes:
+        singles: the values that it is the mean of.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    singles: Sequence[float] = ()
+
+    def reach(self) -> list[float]:
+        """Everything that has to be visible."""
+        ends = [end for end in (self.low, self.high) if end is not None]
+        return [x for x in (self.value, *ends, *self.singles) if math.isfinite(x)]
+
+
+def points(marks: Mapping[str, Mark], title: str, x_label: str, digits: int = 2) -> str:
+    """One line for each value: its label, the value on an axis, its figure.
+
+    Args:
+        digits: behind the point of the figures.
+    """
+    reach = [x for mark in marks.values() for x in mark.reach()]
+    ticks = nice_ticks(min(reach, default=0.0), max(reach, default=1.0), about=6)
+    left = MARGIN + 12 + max((_width(_short(label)) for label in marks), default=0.0)
+    right = (
+        WIDTH
+        - MARGIN
+        - 12
+        - max((LETTER * len(_figure(m, digits)) for m in marks.values()), default=0.0)
+    )
+    axis = _Axis(ticks[0], ticks[-1], left, right)
+    bottom = HEAD + ROW * len(marks)
+    parts = [_title(title)]
+    for tick in ticks:
+        kind = "base" if tick == ticks[0] else "grid"
+        parts.append(f'<path class="{kind}" d="M{axis(tick)} {HEAD}V{bottom}"/>')
+        parts.append(_text(axis(tick), bottom + 17, tick_label(tick, ticks[1] - ticks[0])))
+    parts.append(_text((left + right) / 2, bottom + 36, x_label))
+    for row, (label, mark) in enumerate(marks.items()):
+        y = HEAD + ROW * (row + 0.5)
+        parts.append(_text(left - 12, y + 4.5, _short(label), "end", "ink"))
+        parts.append(_text(WIDTH - MARGIN, y + 4.5, _figure(mark, digits), "end", "ink"))
+        if mark.reach():
+            words = f"{label}: {_described(mark, digits)}"
+            parts.append(f"<g><title>{text(words)}</title>{''.join(_across(mark, axis, y))}</g>")
+    return _document(title, bottom + FOOT, parts)
+
+
+def lines(
+    series: Mapping[str, Sequence[Mark | None]],
+    places: Sequence[str],
+    title: str,
+    x_label: str,
+    digits: int = 2,
+) -> str:
+    """A line for each series over the same places; None leaves a gap.
+
+    Points of one place stand a little apart, so that their intervals can be told apart.
+    """
+    reach = [x for marks in series.values() for mark in marks if mark for x in mark.reach()]
+    ticks = nice_ticks(min(reach, default=0.0), max(reach, default=1.0))
+    step = ticks[1] - ticks[0]
+    keys = list(_legend(list(series)))
+    top = HEAD + (keys[-1][1] + 26 if keys else 0)
+    left = MARGIN + 8 + max(LETTER * len(tick_label(tick, step)) for tick in ticks)
+    down = _Axis(ticks[0], ticks[-1], top + HEIGHT, top)
+    along = _Axis(-0.5, len(places) - 0.5, left, WIDTH - MARGIN)
+    parts = [_title(title)]
+    for tick in ticks:
+        kind = "base" if tick == ticks[0] else "grid"
+        parts.append(f'<path class="{kind}" d="M{left:.1f} {down(tick)}H{WIDTH - MARGIN}"/>')
+        parts.append(_text(left - 8, down(tick) + 4, tick_label(tick, step), "end"))
+    for i, place in enumerate(places):
+        parts.append(_text(along(i), top + HEIGHT + 17, place))
+    parts.append(_text((left + WIDTH - MARGIN) / 2, top + HEIGHT + 36, x_label))
+    for index, (label, marks) in enumerate(series.items()):
+        x, y = keys[index]
+        parts.append(f'<path class="line s{index % COLORS}" d="M{x} {HEAD + y}h28"/>')
+        parts.append(_marker(index, x + 14, HEAD + y))
+        parts.append(_text(x + 36, HEAD + y + 4.5, _short(label), "start", "ink"))
+        aside = SPREAD * ((index + 0.5) / len(series) - 0.5)
+        parts.extend(_along(index, label, marks, places, (along, down), aside, digits))
+    return _document(title, top + HEIGHT + FOOT, parts)
+
+
+class _Axis:
+    """Values between `low` and `high` on the pixels between `start` and `end`."""
+
+    def __init__(self, low: float, high: float, start: float, end: float) -> None:
+        self.low, self.span, self.start, self.length = low, high - low, start, end - start
+
+    def __call__(self, value: float) -> float:
+        return round(self.start + (value - self.low) / self.span * self.length, 1)
+
+
+def _across(mark: Mark, axis: _Axis, y: float) -> Iterator[str]:
+    """The interval with its ends, the single values, the value itself."""
+    if mark.low is not None and mark.high is not None:
+        low, high = axis(mark.low), axis(mark.high)
+        ends = f"M{low} {y - 5}v10M{high} {y - 5}v10"
+        yield f'<path class="whisker s0" d="M{low} {y}H{high}{ends}"/>'
+    for single in mark.singles:
+        if math.isfinite(single):
+            yield f'<circle class="single s1" cx="{axis(single)}" cy="{y}" r="3.4"/>'
+    if math.isfinite(mark.value):
+        yield f'<circle class="dot s0" cx="{axis(mark.value)}" cy="{y}" r="5"/>'
+
+
+def _along(
+    index: int,
+    label: str,
+    marks: Sequence[Mark | None],
+    places: Sequence[str],
+    axes: tuple[_Axis, _Axis],
+    aside: float,
+    digits: int,
+) -> Iterator[str]:
+    """The strokes of one series between its gaps, then its intervals and points over them."""
+    along, down = axes
+    color, stroke = f"s{index % COLORS}", ""
+    for i, mark in enumerate(marks):
+        if mark is None or not math.isfinite(mark.value):
+            stroke += " "
+        else:
+            joint = "L" if stroke and stroke[-1] != " " else "M"
+            stroke += f"{joint}{along(i + aside)} {down(mark.value)}"
+    if stroke.strip():
+        yield f'<path class="line {color}" d="{" ".join(stroke.split())}"/>'
+    for i, (mark, place) in enumerate(zip(marks, places, strict=True)):
+        if mark is None or not math.isfinite(mark.value):
+            continue
+        x, whisker = along(i + aside), ""
+        if mark.low is not None and mark.high is not None:
+            low, high = down(mark.low), down(mark.high)
+            ends = f"M{x - 4:.1f} {low}h8M{x - 4:.1f} {high}h8"
+            whisker = f'<path class="whisker {color}" d="M{x} {low}V{high}{ends}"/>'
+        words = text(f"{label}, {place}: {_described(mark, digits)}")
+        yield f"<g><title>{words}</title>{whisker}{_marker(index, x, down(mark.value))}</g>"
+
+
+def _marker(index: int, x: float, y: float) -> str:
+    """A shape for each series; with the colours, sixteen series differ."""
+    shapes = (
+        "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
+        "M-4 -4h8v8h-8z",
+        "M0 -5.4L5 4H-5z",
+        "M0 -5.6L5.6 0L0 5.6L-5.6 0z",
+    )
+    shape = shapes[(index + index // COLORS) % len(shapes)]
+    return f'<path class="dot s{index % COLORS}" transform="translate({x} {y})" d="{shape}"/>'
+
+
+def _legend(labels: Sequence[str]) -> Iterator[tuple[float, float]]:
+    """Where each key begins, from left to right in as many lines as it takes."""
+    x, y = float(MARGIN), 0.0
+    for label in labels:
+        width = 36 + _width(_short(label))
+        if x > MARGIN and x + width > WIDTH - MARGIN:
+            x, y = float(MARGIN), y + 20
+        yield round(x, 1), y
+        x += width + 22
+
+
+def _document(title: str, height: float, parts: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" '
+        f'width="{WIDTH}" height="{height:g}" role="img" aria-label="{text(title)}">\n'
+        f"<style>\n{_STYLE}</style>\n"
+        f'<rect class="ground" width="{WIDTH}" height="{height:g}" rx="10"/>\n'
+        f'<g class="chart">\n{chr(10).join(parts)}\n</g>\n</svg>\n'
+    )
+
+
+def _title(words: str) -> str:
+    return _text(MARGIN, 28, words, "start", "title")
+
+
+def _text(x: float, y: float, words: str, anchor: str = "middle", kind: str = "") -> str:
+    css = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{css}>{text(words)}</text>'
+
+
+def _described(mark: Mark, digits: int) -> str:
+    ends = ""
+    if mark.low is not None and mark.high is not None:
+        ends = f" [{mark.low:.{digits}f}, {mark.high:.{digits}f}]"
+    return _figure(mark, digits) + ends
+
+
+def _figure(mark: Mark, digits: int) -> str:
+    return f"{mark.value:.{digits}f}"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LABEL else label[: LABEL - 1] + "…"
+
+
+def _width(label: str) -> float:
+    """About how wide a label is; letters of East Asia take the room of two."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in label)
+    return LETTER * (len(label) + wide)

@@ -1,0 +1,97 @@
+"""Values with intervals as SVG: where things stand, what is said, what is left out."""
+
+import math
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from headway.view.points import WIDTH, Mark, lines, points
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    root = ElementTree.fromstring(svg)
+    assert root.tag == f"{SVG}svg"
+    return root
+
+
+def found(root: ElementTree.Element, tag: str, css_class: str = "") -> list[ElementTree.Element]:
+    tags = root.iter(f"{SVG}{tag}")
+    return [e for e in tags if set(css_class.split()) <= set(e.get("class", "").split())]
+
+
+def words(root: ElementTree.Element) -> list[str]:
+    return [e.text or "" for e in found(root, "text")]
+
+
+def test_values_stand_where_their_axis_says() -> None:
+    root = parsed(points({"a": Mark(10, 5, 15), "b": Mark(20)}, "Title", "BLEU"))
+    a, b = (float(e.get("cx", "")) for e in found(root, "circle", "dot"))
+    [whisker] = found(root, "path", "whisker")
+    low, high = map(float, re.match(r"M([\d.]+) [\d.]+H([\d.]+)", whisker.get("d", "")).groups())
+    # From 5 to 15 the middle is 10, and 20 is as far again as 15.
+    assert (low + high) / 2 == pytest.approx(a, abs=0.1)
+    assert b - high == pytest.approx(high - a, abs=0.2)
+    assert [w for w in words(root) if w in ("a", "b", "10.00", "20.00", "Title", "BLEU")] == [
+        "Title",
+        "BLEU",
+        "a",
+        "10.00",
+        "b",
+        "20.00",
+    ]
+    assert [e.text for e in found(root, "title")] == ["a: 10.00 [5.00, 15.00]", "b: 20.00"]
+
+
+def test_single_values_are_small_circles() -> None:
+    root = parsed(points({"a": Mark(2, 1, 3, singles=(1.5, 2.5))}, "T", "x", digits=3))
+    assert len(found(root, "circle", "single")) == 2
+    assert "2.000" in words(root)
+
+
+def test_what_is_not_finite_has_a_figure_and_no_point() -> None:
+    root = parsed(points({"a": Mark(math.inf), "b": Mark(1.0)}, "T", "x"))
+    assert len(found(root, "circle", "dot")) == 1
+    assert {"inf", "1.00"} <= set(words(root))
+
+
+def test_nothing_at_all_is_still_a_picture() -> None:
+    assert words(parsed(points({}, "T", "x")))[0] == "T"
+    assert words(parsed(lines({}, [], "T", "x")))[0] == "T"
+
+
+def test_foreign_names_are_escaped_and_long_ones_cut() -> None:
+    name = "<b>&" + "x" * 40
+    root = parsed(points({name: Mark(1.0)}, "T", "x"))
+    shown = next(word for word in words(root) if word.startswith("<b>&"))
+    assert len(shown) == 30
+    assert shown.endswith("…")
+    assert found(root, "title")[0].text == f"{name}: 1.00"
+
+
+def test_lines_have_gaps_and_a_key_for_each_series() -> None:
+    series = {"a": [Mark(1, 0, 2), None, Mark(3), Mark(4)], "b": [Mark(2)] * 4}
+    root = parsed(lines(series, ["1–2", "3", "4", "5–9"], "T", "words"))
+    strokes = [e.get("d", "") for e in found(root, "path", "line") if "h28" not in e.get("d", "")]
+    assert [(d.count("M"), d.count("L")) for d in strokes] == [(2, 1), (1, 3)]
+    assert len(found(root, "path", "whisker")) == 1
+    assert len(found(root, "path", "dot")) == 3 + 4 + 2  # of values, and of the two keys
+    assert {"a", "b", "1–2", "5–9", "words"} <= set(words(root))
+
+
+def test_points_of_one_place_stand_beside_each_other() -> None:
+    series = {name: [Mark(1.0), Mark(2.0)] for name in "abc"}
+    root = parsed(lines(series, ["1", "2"], "T", "words"))
+    keys = {e.get("transform", "") for e in found(root, "path", "dot")}
+    assert len(keys) == 9  # two values and a key each, none on another
+
+
+def test_many_series_differ_in_colour_or_shape_and_stay_inside() -> None:
+    series = {f"a long name, number {i}": [Mark(float(i))] for i in range(12)}
+    root = parsed(lines(series, ["1"], "T", "words"))
+    keys = found(root, "path", "dot")
+    assert len({(e.get("class"), e.get("d")) for e in keys}) == 12
+    for word in found(root, "text"):
+        assert 0 <= float(word.get("x", "")) < WIDTH
