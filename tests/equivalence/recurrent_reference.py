@@ -75,7 +75,7 @@ def logits_by_formula(model, source, target):
     """Logits after each target word (T, V)."""
     config, decoder = model.config, model.decoder
     memory, states = encode(model, source)
-    cells = [Cell(config.cell, layer, "_l0") for layer in decoder.layers]
+    cells = [Cell(config.cell, layer, "_l0") for layer in decoder.stack]
     fed, logits = torch.zeros(config.d_model), []
 
     def context(query):

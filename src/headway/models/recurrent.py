@@ -18,8 +18,8 @@ from ..nn.recurrent import (
     Bottleneck,
     Encoder,
     InputFeeding,
-    Layers,
     Luong,
+    Stack,
     StateAttention,
 )
 from ..nn.scores import SCORES, ScoreName
@@ -138,13 +138,13 @@ class Recurrent(SequenceModel):
         c = self.config
         is_fed = c.attention == "bahdanau" or c.input_feeding  # a context beside the embedding
         d_input = 2 * c.d_model if is_fed else c.d_model
-        layers = Layers(c.cell, d_input, c.d_model, c.layers, c.dropout)
+        stack = Stack(c.cell, d_input, c.d_model, c.layers, c.dropout)
         if c.attention == "none":
-            return Bottleneck(layers)
+            return Bottleneck(stack)
         attention = StateAttention(SCORES[c.score](c.d_model, 1, c.max_positions))
         if c.attention == "bahdanau":
-            return Bahdanau(layers, attention, c.d_model)
-        return (InputFeeding if c.input_feeding else Luong)(layers, attention, c.d_model)
+            return Bahdanau(stack, attention, c.d_model)
+        return (InputFeeding if c.input_feeding else Luong)(stack, attention, c.d_model)
 
 
 RECURRENT = Family("recurrent", RecurrentConfig, Recurrent, frozenset({"step", "score", "attend"}))

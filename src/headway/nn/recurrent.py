@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from . import masks
 from .attend import attend
 from .cells import CELLS, N_PARTS, Parts, input_columns, input_gates, run, step
-from .dropout import Dropout
+from .dropout import Dropout, factors
 from .scores import Score
 
 Memory = Mapping[str, Tensor]
@@ -82,7 +82,7 @@ class StateAttention(nn.Module):
         )[:, 0]
 
 
-class Layers(nn.Module):
+class Stack(nn.Module):
     """The recurrent layers of a decoder, with dropout between them."""
 
     def __init__(
@@ -127,9 +127,9 @@ def pack(parts: Sequence[Parts], like: Tensor, *more: Tensor) -> Tensor:
 class Bottleneck(nn.Module):
     """No attention: all that is known of the source is the state to begin with."""
 
-    def __init__(self, layers: Layers) -> None:
+    def __init__(self, stack: Stack) -> None:
         super().__init__()
-        self.layers = layers
+        self.stack = stack
 
     def begin(self, last: Tensor) -> Tensor:
         """The carry of one hypothesis from the encoder's last states (B, C, D)."""
@@ -137,24 +137,28 @@ class Bottleneck(nn.Module):
 
     def forward(self, x: Tensor, memory: Memory, carry: Tensor) -> tuple[Tensor, Tensor]:
         """Shape: x (B, N, t, D), carry (B, N, C, D) -> hidden (B, N, t, D), carry."""
-        states, parts = self.layers.run(x.flatten(0, 1), self.layers.unpack(carry))
-        return states.unflatten(0, x.shape[:2]), pack(parts, x)
+        states, parts = self.stack.run(x.flatten(0, 1), self.stack.unpack(carry))
+        return states.view_as(x), pack(parts, x)
 
 
-class Luong(Bottleneck):
+class Luong(nn.Module):
     """Step, then attend with the new state: `h_i = tanh(W [s_i; c_i])` (Luong et al. 2015)."""
 
-    def __init__(self, layers: Layers, attention: StateAttention, d_model: int) -> None:
-        super().__init__(layers)
+    def __init__(self, stack: Stack, attention: StateAttention, d_model: int) -> None:
+        super().__init__()
+        self.stack = stack
         self.attention = attention
         self.combine = nn.Linear(2 * d_model, d_model)
 
+    def begin(self, last: Tensor) -> Tensor:
+        return last[:, None]
+
     def forward(self, x: Tensor, memory: Memory, carry: Tensor) -> tuple[Tensor, Tensor]:
-        states, carry = super().forward(x, memory, carry)
-        queries = states.flatten(1, 2)  # beams and positions in the query axis
+        states, parts = self.stack.run(x.flatten(0, 1), self.stack.unpack(carry))
+        queries = states.view_as(x).flatten(1, 2)  # beams and positions in the query axis
         context = self.attention(queries, memory)
         hidden = self.combine(torch.cat([queries, context], dim=-1)).tanh()
-        return hidden.view_as(states), carry
+        return hidden.view_as(x), pack(parts, x)
 
 
 class InputFeeding(nn.Module):
@@ -163,9 +167,9 @@ class InputFeeding(nn.Module):
     What is fed is not dropped; only what goes to the output layer is.
     """
 
-    def __init__(self, layers: Layers, attention: StateAttention, d_model: int) -> None:
+    def __init__(self, stack: Stack, attention: StateAttention, d_model: int) -> None:
         super().__init__()
-        self.layers = layers
+        self.stack = stack
         self.attention = attention
         self.combine = nn.Linear(2 * d_model, d_model)
 
@@ -174,9 +178,9 @@ class InputFeeding(nn.Module):
         return torch.cat([last, torch.zeros_like(last[:, :1])], dim=1)[:, None]
 
     def forward(self, x: Tensor, memory: Memory, carry: Tensor) -> tuple[Tensor, Tensor]:
-        first, *upper = self.layers
+        first, *upper = self.stack
         gates = input_gates(first, x.flatten(0, 1))  # (B*N, t, G)
-        parts = self.layers.unpack(carry.to(gates.dtype))
+        parts = self.stack.unpack(carry.to(gates.dtype))
         fed = carry[:, :, -1].flatten(0, 1).to(gates.dtype)
         columns = input_columns(first, fed.size(1))
         kept = self._kept(x, len(upper))
@@ -196,11 +200,10 @@ class InputFeeding(nn.Module):
 
     def _kept(self, x: Tensor, n: int) -> list[Sequence[Tensor]] | None:
         """What dropout between the layers multiplies by, drawn for all positions at once."""
-        dropout = self.layers.dropout
+        dropout = self.stack.dropout
         if not n or not dropout.training or dropout.rate == 0.0:
             return None
-        ones = torch.ones_like(x.flatten(0, 1))
-        return [dropout(ones).unbind(1) for _ in range(n)]
+        return [factors(x.flatten(0, 1), dropout.rate).unbind(1) for _ in range(n)]
 
 
 class Bahdanau(nn.Module):
@@ -212,9 +215,9 @@ class Bahdanau(nn.Module):
     With several layers the first attends (Wu et al. 2016), so that the others need no loop.
     """
 
-    def __init__(self, layers: Layers, attention: StateAttention, d_model: int) -> None:
+    def __init__(self, stack: Stack, attention: StateAttention, d_model: int) -> None:
         super().__init__()
-        self.layers = layers
+        self.stack = stack
         self.attention = attention
         self.combine = nn.Linear(3 * d_model, d_model)
 
@@ -222,10 +225,10 @@ class Bahdanau(nn.Module):
         return last[:, None]
 
     def forward(self, x: Tensor, memory: Memory, carry: Tensor) -> tuple[Tensor, Tensor]:
-        first, *_ = self.layers
+        first, *_ = self.stack
         embedded = x.flatten(0, 1)  # (B*N, t, D)
         gates = input_gates(first, embedded)
-        parts = self.layers.unpack(carry.to(gates.dtype))
+        parts = self.stack.unpack(carry.to(gates.dtype))
         columns = input_columns(first, x.size(-1))
         states, contexts = [], []
         for gate in gates.unbind(1):
@@ -234,6 +237,6 @@ class Bahdanau(nn.Module):
             parts[0] = step(first, torch.addmm(gate, context, columns), parts[0])
             states.append(parts[0][0])
             contexts.append(context)
-        top, parts = self.layers.run(torch.stack(states, dim=1), parts, first=1)
+        top, parts = self.stack.run(torch.stack(states, dim=1), parts, first=1)
         joined = torch.cat([embedded, top, torch.stack(contexts, dim=1)], dim=-1)
         return self.combine(joined).tanh().view_as(x), pack(parts, x)

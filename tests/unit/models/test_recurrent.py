@@ -203,7 +203,7 @@ def test_between_layers_something_is_dropped(form):
     model, given = make(dropout=0.5, layers=2, **FORMS[form]).train(), batch(USUAL)
     model.dropout.rate = model.encoder.dropout.rate = 0.0
     assert not torch.equal(model(given), model(given))
-    model.decoder.layers.dropout.rate = 0.0
+    model.decoder.stack.dropout.rate = 0.0
     assert torch.equal(model(given), model(given))
 
 
