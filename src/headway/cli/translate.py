@@ -245,10 +245,11 @@ def translate(
 
     Example: headway translate runs/mine --beam 8 news.en > news.de
     """
-    from ..api import Glossary, load
+    from ..api import Glossary, Translator
+    from ..api.loading import load_for
 
     set_threads(threads)
-    translator = load(run, *(more or []))
+    translator = load_for("translate", Translator, run, *(more or []))
     search = search_settings(
         settings,
         method="sample" if sample else None,

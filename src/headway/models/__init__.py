@@ -4,10 +4,11 @@ To add a family from your own program, put a `Family` into `FAMILIES` before you
 """
 
 from ..nn.random import drawing_from
+from .decoder import DECODER
 from .family import Family, Output, SequenceModel, Vocabularies
 from .gru import GRU
 from .transformer import TRANSFORMER
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (TRANSFORMER, GRU)}
+FAMILIES: dict[str, Family] = {family.name: family for family in (TRANSFORMER, GRU, DECODER)}
 
 __all__ = ["FAMILIES", "Family", "Output", "SequenceModel", "Vocabularies", "drawing_from"]
