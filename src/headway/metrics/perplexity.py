@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headway.errors import DataError
-from headway.metrics.interval import bootstrap
+from headway.metrics.interval import SEED, bootstrap
 from headway.metrics.score import Score
 
 
@@ -82,6 +82,6 @@ def _score(
         )
     low = high = None
     if resamples and len(parts) > 1:
-        signature += f"|bs:{resamples}"
+        signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
         low, high = bootstrap(parts, lambda sums: of_mean(sums[0] / max(sums[1], 1)), resamples)
     return Score(name, of_mean(total / count), low, high, f"{signature}|n:{round(count)}")

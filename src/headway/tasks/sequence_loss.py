@@ -43,7 +43,8 @@ class CountedLoss(Objective):
         return {"loss": int(batch["tgt_valid"].sum())}
 
     def sums(self, batch: Batch) -> dict[str, Tensor]:
-        log_probs = self.model.log_probs(batch["tgt_in"], batch["tgt_out"])  # (B, T)
+        of_tokens: Any = self.model.log_probs
+        log_probs = of_tokens(batch["tgt_in"], batch["tgt_out"])  # (B, T)
         return {"loss": -log_probs[batch["tgt_valid"]].sum()}
 
 
