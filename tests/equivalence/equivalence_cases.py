@@ -31,6 +31,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "decoder_layers": 2,
     },
     "gru": {"d_model": 16},
+    "decoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
 }
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm": {"residual": "post"},
@@ -42,6 +43,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "d_value other": {"d_value": 5},
     "share target": {"share": "target"},
     "share none": {"share": "none", "output_bias": True},
+}
+GPT2 = {
+    "positions": "learned",
+    "max_positions": 40,
+    "activation": "gelu_tanh",
+    "scale_embeddings": False,
 }
 
 
@@ -56,6 +63,10 @@ class Case:
     @property
     def abilities(self) -> frozenset[str]:
         return FAMILIES[self.family].abilities
+
+    @property
+    def has_source(self) -> bool:
+        return FAMILIES[self.family].source != "none"
 
     def build(self, vocabulary: int = VOCABULARY, dropout: float = 0.0, seed: int = 0) -> Any:
         """A random model in evaluation mode."""
@@ -90,6 +101,7 @@ class Case:
 CASES = [
     *(Case(name, name) for name in FAMILIES),
     *(Case(f"transformer {name}", "transformer", given) for name, given in VARIANTS.items()),
+    Case("decoder gpt-2", "decoder", GPT2),
 ]
 
 
@@ -110,6 +122,10 @@ def equivalence(
 def is_family(case: Case) -> bool:
     """The family itself, no variant of it."""
     return case.name == case.family
+
+
+def has_source(case: Case) -> bool:
+    return case.has_source
 
 
 def words(n: int, seed: int, vocabulary: int = VOCABULARY) -> list[int]:
@@ -176,6 +192,7 @@ __all__ = [
     "VOCABULARY",
     "Case",
     "equivalence",
+    "has_source",
     "is_family",
     "make_batch",
     "same_hypotheses",

@@ -25,6 +25,7 @@ COLUMNS = {
 _LOOP = (
     "the loop and the run directory know tensors by name only; the family's own row stands for it"
 )
+_NO_SOURCE = "a language model has no source that could be empty or long"
 _PART = (
     "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
 )
@@ -42,7 +43,9 @@ VARIANTS = (
 BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LOOP for row in ("transformer post-norm", *VARIANTS)},
     **{(row, "resumed"): _LOOP for row in ("transformer post-norm", *VARIANTS)},
-    **{(row, "refer"): _PART for row in VARIANTS},
+    **{(row, "refer"): _PART for row in (*VARIANTS, "decoder")},
+    **{("decoder gpt-2", column): _LOOP for column in ("procs", "resumed")},
+    **{(row, "edges"): _NO_SOURCE for row in ("decoder", "decoder gpt-2")},
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

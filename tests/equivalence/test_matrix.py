@@ -12,6 +12,7 @@ EXPECTED = """
                           cached prefix fused greedy wide best terms drawn ensemble edges batch padded forced accum procs resumed refer
 transformer               x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 gru                       x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
+decoder                   x  x  x  x  x  x  x  x  x  .  x  x  x  x  x  x  .
 transformer post-norm     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 transformer rms           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer rotary        x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
@@ -21,6 +22,7 @@ transformer d_head free   x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer d_value other x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer share target  x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer share none    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+decoder gpt-2             x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  x
 """  # noqa: E501
 
 

@@ -121,10 +121,10 @@ def test_load_gives_a_language_model(by_lines, folder):
 
 
 def test_a_score_is_the_sum_over_tokens_and_the_end(by_lines):
-    ids = by_lines.task.codec.encode_batch(["ab"])[0]
+    ids = by_lines.task.codec.encode_batch(["ab"])[0].tolist()
     with torch.inference_mode():
         logits = by_lines.model.output(by_lines.model({"tgt_in": torch.tensor([[1, *ids[:-1]]])}))
-    expected = logits[0].log_softmax(-1)[torch.arange(3), torch.tensor(ids.astype(int))]
+    expected = logits[0].log_softmax(-1)[torch.arange(3), torch.tensor(ids)]
     [scored] = by_lines.score(["ab"])
     assert scored.token_log_probs == pytest.approx(expected.tolist(), abs=1e-5)
     assert scored.log_prob == pytest.approx(expected.sum().item(), abs=1e-5)
