@@ -70,6 +70,7 @@ def place(tmp_path, monkeypatch):
     for name in ("train.dict", "valid.dict", "test.dict"):
         (tmp_path / name).write_text(f"{spelled}aman  A MAN\naman  A M A N\n")
     (tmp_path / "news.en").write_text("a man in a hat\n\nthe dog\n")
+    (tmp_path / "book.txt").write_text("".join(f"{source}\n" for source, _ in pairs) * 3)
     write_run_file(tmp_path / "run.toml", RUN_FILE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))

@@ -32,6 +32,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "recurrent": {"d_model": 16},
     "convolutional": {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2},
+    "decoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
 }
 TRANSFORMERS: dict[str, dict[str, Any]] = {
     "post-norm": {"residual": "post"},
@@ -62,6 +63,12 @@ RECURRENTS: dict[str, dict[str, Any]] = {
     "gru feeding": {"score": "scaled_dot", "input_feeding": True},
     "lstm feeding": {"cell": "lstm", "score": "dot", "input_feeding": True, "layers": 2},
 }
+GPT2 = {
+    "positions": "learned",
+    "max_positions": 40,
+    "activation": "gelu_tanh",
+    "scale_embeddings": False,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +83,10 @@ class Case:
     def abilities(self) -> frozenset[str]:
         declared = FAMILIES[self.family].abilities
         return declared - {"attend"} if self.settings.get("attention") == "none" else declared
+
+    @property
+    def has_source(self) -> bool:
+        return FAMILIES[self.family].source != "none"
 
     def build(self, vocabulary: int = VOCABULARY, dropout: float = 0.0, seed: int = 0) -> Any:
         """A random model in evaluation mode."""
@@ -111,6 +122,7 @@ CASES = [
     *(Case(name, name) for name in FAMILIES),
     *(Case(f"transformer {name}", "transformer", given) for name, given in TRANSFORMERS.items()),
     *(Case(f"recurrent {name}", "recurrent", given) for name, given in RECURRENTS.items()),
+    Case("decoder gpt-2", "decoder", GPT2),
 ]
 
 
@@ -131,6 +143,10 @@ def equivalence(
 def is_family(case: Case) -> bool:
     """The family itself, no variant of it."""
     return case.name == case.family
+
+
+def has_source(case: Case) -> bool:
+    return case.has_source
 
 
 def words(n: int, seed: int, vocabulary: int = VOCABULARY) -> list[int]:
@@ -197,6 +213,7 @@ __all__ = [
     "VOCABULARY",
     "Case",
     "equivalence",
+    "has_source",
     "is_family",
     "make_batch",
     "same_hypotheses",

@@ -25,6 +25,7 @@ COLUMNS = {
 _LOOP = (
     "the loop and the run directory know tensors by name only; the family's own row stands for it"
 )
+_NO_SOURCE = "a language model has no source that could be empty or long"
 _PART = (
     "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
 )
@@ -56,8 +57,10 @@ VARIANTS = ("transformer post-norm", *TRANSFORMERS, *RECURRENTS)
 BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LOOP for row in VARIANTS},
     **{(row, "resumed"): _LOOP for row in VARIANTS},
-    **{(row, "refer"): _PART for row in TRANSFORMERS},
+    **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder")},
     **{(row, "fused"): _NOTHING for row in ("recurrent rnn none", "recurrent lstm none")},
+    **{("decoder gpt-2", column): _LOOP for column in ("procs", "resumed")},
+    **{(row, "edges"): _NO_SOURCE for row in ("decoder", "decoder gpt-2")},
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

@@ -13,6 +13,7 @@ EXPECTED = """
 transformer               x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 recurrent                 x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 convolutional             x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
+decoder                   x  x  x  x  x  x  x  x  x  .  x  x  x  x  x  x  .
 transformer post-norm     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 transformer rms           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer rotary        x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
@@ -32,6 +33,7 @@ recurrent rnn location    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent gru cosine      x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent gru feeding     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent lstm feeding    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+decoder gpt-2             x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  x
 """  # noqa: E501
 
 

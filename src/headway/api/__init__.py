@@ -3,19 +3,23 @@
 from ..data.glossary import Glossary
 from .attention import Attention
 from .config import RunConfig, read_config
+from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
+from .loading import load
 from .request import Request
 from .results import Evaluation, Output, Scored, Translation
-from .translator import Translator, load
+from .translator import Translator
 
 __all__ = [
     "Attention",
     "Evaluation",
     "Glossary",
+    "LanguageModel",
     "Output",
     "Request",
     "RunConfig",
     "Scored",
+    "TextEvaluation",
     "Translation",
     "Translator",
     "load",

@@ -1,13 +1,16 @@
 """Training from end to end: codecs, stores, model, plan, loop.
 
 Each part of a run is found again if it is there already and made if it is not, so that starting and
-resuming are one way, and a kill at any moment loses at most the work since the last checkpoint.
+resuming are one way, and a kill at any moment loses at most the work since the last checkpoint. A
+model that learns by counting takes a shorter way, which has no place in the middle. What is learned
+is known through `tasks/task.py` alone.
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +23,16 @@ from ..data.leaks import LeakCheck
 from ..data.prepare import Prepared, prepare
 from ..data.read import read
 from ..errors import ConfigError, DataError, RunError
-from ..models import FAMILIES, SequenceModel
+from ..models import FAMILIES
 from ..runs import RunDir
-from ..runs.module import set_weights
+from ..runs.module import set_weights, weights_of
 from ..search import SearchConfig
-from ..tasks import TASKS, Translate
+from ..tasks import TASKS, Task
 from ..tasks.stream import BatchStream
 from ..tasks.validation import Validator
 from ..training.display import Display, Silent
 from ..training.fit import Job, fit
-from ..training.journal import summary_writer
+from ..training.journal import Journal, summary_writer
 from ..training.optimiser import make_optimizer
 from ..training.plan import fill_length, fill_sizes
 from ..training.processes import Processes, processes
@@ -99,7 +102,7 @@ def resume_run(
         _run(run, config, group, display, inexact)
 
 
-def build(config: RunConfig, task: Translate) -> SequenceModel:
+def build(config: RunConfig, task: Task) -> Any:
     """The module that resolved settings describe, with fresh weights."""
     try:
         return FAMILIES[config.model.family].build(config.model, task.vocabularies)
@@ -112,13 +115,22 @@ def _inherited(config: RunConfig) -> RunConfig:
     if config.init is None:
         return config
     origin = Path(config.init).expanduser().resolve()
-    begun, left_out = stored_config(RunDir.open(origin)), RunConfig(config.data)
-    if config.text not in (left_out.text, begun.text):
+    begun, left_out = stored_config(RunDir.open(origin)), RunConfig(config.data, task=config.task)
+    if begun.task != config.task:
         raise ConfigError(
-            f"init = {config.init!r} brings its vocabulary, so [text] cannot be given; leave it out"
+            f"init = {config.init!r} was trained for task {begun.task!r}, not {config.task!r}; "
+            "name another run, or leave it out"
         )
+    settings = TASKS[config.task].settings
+    for name in settings:
+        if getattr(config, name) not in (getattr(left_out, name), getattr(begun, name)):
+            raise ConfigError(
+                f"init = {config.init!r} brings its vocabulary, so [{name}] cannot be given; "
+                "leave it out"
+            )
     model = begun.model if config.model == left_out.model else config.model
-    return replace(config, init=str(origin), text=begun.text, model=model)
+    brought = {name: getattr(begun, name) for name in settings}
+    return replace(config, init=str(origin), model=model, **brought)
 
 
 def _check_extras(config: RunConfig) -> None:
@@ -157,11 +169,14 @@ def _run(
         assembly = _Assembly(run, config, group, shown)
         task = assembly.codecs()
         training, validation = assembly.stores(task, inexact)
-        job = assembly.job(task, training, validation)
-        assembly.restore(job)
-        assembly.log_start(job)
-        fit(job)
-        assembly.log_end(job)
+        if FAMILIES[config.model.family].learns == "counting":
+            assembly.count(task, training, validation)
+        else:
+            job = assembly.job(task, training, validation)
+            assembly.restore(job)
+            assembly.log_start(job.progress.step)
+            fit(job)
+            assembly.log_end(job.progress.step)
     group.wait()
 
 
@@ -174,8 +189,8 @@ class _Assembly:
         self.root = Path(config.data.root or ".")
         self.start: dict[str, Any] = {"examples": {}, "notes": {"Data": [], "Settings": []}}
 
-    def codecs(self) -> Translate:
-        """Tokenizers: those of the run, of `init`, or new ones."""
+    def codecs(self) -> Task:
+        """Codecs: those of the run, of `init`, or new ones."""
         kind = TASKS[self.config.task]
         if self.group.is_first and not self.run.codecs.exists():
             if self.config.init is not None:
@@ -184,13 +199,14 @@ class _Assembly:
                 task = kind.load(origin.codecs)
             else:
                 self.display.note("learning the vocabulary")
-                task = kind.learn(self._rows, self.config.text)
+                settings = {name: getattr(self.config, name) for name in kind.settings}
+                task = kind.learn(self._rows, **settings)
             with self.run.writing_codecs() as folder:
                 task.save(folder)
         self.group.wait()
         return kind.load(self.run.codecs)
 
-    def stores(self, task: Translate, inexact: bool) -> tuple[Prepared, Prepared | None]:
+    def stores(self, task: Task, inexact: bool) -> tuple[Prepared, Prepared | None]:
         """Training and validation data, prepared once."""
         held_out = {key: self._corpora(key) for key in ("valid", "test") if self._corpora(key)}
         is_new = held_out and not (self.run.path / DATA).exists()
@@ -201,16 +217,14 @@ class _Assembly:
         self._check_data(keys, inexact)
         return training, validation
 
-    def job(self, task: Translate, training: Prepared, validation: Prepared | None) -> Job:
+    def job(self, task: Task, training: Prepared, validation: Prepared | None) -> Job:
         """The run, ready to go from its beginning, with nothing left open in its settings."""
         n_examples = len(training.store)
-        try:
-            model = self.config.model.resolve(n_examples, task.vocabularies)
-        except ValueError as error:
-            raise ConfigError(f"model: {error}") from None
-        config = replace(self.config, model=model)
+        config = self._resolved(task, n_examples)
         n_parameters = sum(p.numel() for p in self._model(config, task).parameters())
         settings = self._sized(config.train, n_parameters)
+        if settings.label_smoothing is None:
+            settings = replace(settings, label_smoothing=task.label_smoothing)
         stream = self._stream(task, training, settings)
         validator = self._validator(task, validation, settings)
 
@@ -224,6 +238,75 @@ class _Assembly:
         self._announce(config, n_examples, n_parameters, task)
         return job(settings)
 
+    def count(self, task: Task, training: Prepared, validation: Prepared | None) -> None:
+        """The whole of a run that learns by counting; one that was not finished counts again."""
+        if not self.group.is_first or (self.run.has_weights() and self._is_finished()):
+            return
+        started, family = time.perf_counter(), FAMILIES[self.config.model.family]
+        assert family.count is not None
+        if self.config.init is not None:
+            raise ConfigError(
+                f"init = {self.config.init!r} has no meaning for model.family = {family.name!r}, "
+                "which learns by counting from nothing; leave it out"
+            )
+        config = self._resolved(task, len(training.store))
+        self.run.write_text("run.toml", configs.to_toml(config))
+        self.run.log.cut(-1)
+        try:
+            sequences = task.sequences(training.store)
+            model = family.count(config.model, task.vocabularies, sequences)
+        except ValueError as error:
+            raise ConfigError(f"model: {error}") from None
+        tensors = weights_of(model)
+        self._note_unused(config.train)
+        n_counted = sum(tensor.numel() for tensor in tensors.values())
+        self._note("Settings", self._model_line(config, len(training.store), n_counted, task))
+        self.run.save_weights(tensors, "counted", 0)
+        self.log_start(0)
+        self._judge(task, model.eval(), validation, config, started)
+        self.log_end(0)
+
+    def _judge(
+        self, task: Task, model: Any, validation: Prepared | None, config: RunConfig, started: float
+    ) -> None:
+        """Validates a counted model and writes down what came out."""
+        journal = Journal(self.run, config.train.tensorboard, 0)
+        record: dict[str, Any] = {"minutes": (time.perf_counter() - started) / 60.0}
+        validator = self._validator(task, validation, config.train)
+        if validator is not None:
+            found = validator(task.objective(model, 0.0))
+            self.display.validation(0, found.figures, is_best=True)
+            self.display.samples(found.samples)
+            record |= {**found.figures, "samples": found.samples}
+        journal.append(0, record)
+        journal.close()
+        self.display.close()
+
+    def _note_unused(self, settings: TrainConfig) -> None:
+        """Says which settings a model that counts passes over."""
+        usual, used = TrainConfig(), ("metric", "evaluate_sample", "tensorboard")
+        given = [
+            f"train.{field.name}"
+            for field in fields(settings)
+            if field.name not in used
+            and getattr(settings, field.name) != getattr(usual, field.name)
+        ]
+        if given:
+            family = self.config.model.family
+            self._note("Settings", f"{', '.join(given)} not used: {family} learns by counting")
+
+    def _is_finished(self) -> bool:
+        records = self.run.log.read()
+        return bool(records) and records[-1].get("finished") is True
+
+    def _resolved(self, task: Task, n_examples: int) -> RunConfig:
+        """The run file with nothing left open in its model."""
+        try:
+            model = self.config.model.resolve(n_examples, task.vocabularies)
+        except ValueError as error:
+            raise ConfigError(f"model: {error}") from None
+        return replace(self.config, model=model)
+
     def restore(self, job: Job) -> None:
         """Puts the latest checkpoint back and forgets what was logged after it."""
         saved = self.run.latest_checkpoint(self.display.note)
@@ -234,15 +317,15 @@ class _Assembly:
         if self.group.is_first:
             self.run.log.cut(job.progress.step if saved else -1)
 
-    def log_start(self, job: Job) -> None:
+    def log_start(self, step: int) -> None:
         """One record for this sitting: amounts of data, size of the model, what was noted."""
         if self.group.is_first:
-            self.run.log.append({"step": job.progress.step, **self.start})
+            self.run.log.append({"step": step, **self.start})
 
-    def log_end(self, job: Job) -> None:
+    def log_end(self, step: int) -> None:
         """Says in the log that nothing is left to do."""
         if self.group.is_first:
-            self.run.log.append({"step": job.progress.step, "finished": True})
+            self.run.log.append({"step": step, "finished": True})
 
     def _note(self, heading: str, text: str) -> None:
         """Something to show now and to find in the log later."""
@@ -259,7 +342,7 @@ class _Assembly:
         return as_corpora(getattr(self.config.data, key), f"data.{key}")
 
     def _prepare(
-        self, task: Translate, key: str, max_length: int | None, check: LeakCheck | None
+        self, task: Task, key: str, max_length: int | None, check: LeakCheck | None
     ) -> Prepared:
         prepared = prepare(
             self._corpora(key),
@@ -267,6 +350,7 @@ class _Assembly:
             default_cache() / "stores",
             root=self.root,
             max_length=max_length,
+            block=self.config.data.block,
             leak_check=check,
         )
         self.start["examples"][key] = len(prepared.store)
@@ -300,12 +384,12 @@ class _Assembly:
             )
         return sized
 
-    def _stream(self, task: Translate, training: Prepared, settings: TrainConfig) -> BatchStream:
+    def _stream(self, task: Task, training: Prepared, settings: TrainConfig) -> BatchStream:
         assert settings.batch_tokens is not None
         assert settings.accumulate is not None
         batches = Batches(
             training.store,
-            ("target", "source"),
+            task.lengths,
             max(1, settings.batch_tokens // settings.accumulate),
             self.config.seed,
             sizes=training.sizes,
@@ -314,14 +398,19 @@ class _Assembly:
         return BatchStream(task, training.store, batches, self.config.seed, self.device)
 
     def _validator(
-        self, task: Translate, validation: Prepared | None, settings: TrainConfig
+        self, task: Task, validation: Prepared | None, settings: TrainConfig
     ) -> Validator | None:
         if validation is None:
             return None
-        metric = task.metrics[0] if settings.metric == "auto" else settings.metric
         # Greedy whatever the method: quick, and nothing in it is drawn.
         greedy = SearchConfig(beam=1, **{n: getattr(self.config.search, n) for n in BOUNDS})
-        return Validator(task, validation.store, metric, settings.evaluate_sample, greedy)
+        return task.validator(
+            validation.store,
+            self.config.data,
+            task.metric(settings.metric),
+            settings.evaluate_sample,
+            greedy,
+        )
 
     def _planned(
         self,
@@ -343,12 +432,12 @@ class _Assembly:
         return replace(settings, **json.loads(self.run.read_text(PLAN)))
 
     def _job(
-        self, config: RunConfig, task: Translate, stream: BatchStream, validator: Validator | None
+        self, config: RunConfig, task: Task, stream: BatchStream, validator: Validator | None
     ) -> Job:
         settings = config.train
         seed_start(config.seed)
         model = self._model(config, task).to(self.device)
-        objective = task.objective(model, settings.label_smoothing).train()
+        objective = task.objective(model, settings.label_smoothing or 0.0).train()
         optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
         is_compiled = compile_model(model, settings.compile, self.device, self.display.note)
         # Side by side is for the cores of a CPU, and the compiler is not made for threads.
@@ -375,7 +464,7 @@ class _Assembly:
             progress=Progress(),
         )
 
-    def _model(self, config: RunConfig, task: Translate) -> SequenceModel:
+    def _model(self, config: RunConfig, task: Task) -> Any:
         """With the weights it starts from."""
         model = build(config, task)
         tensors = self.run.load_init()
@@ -386,22 +475,22 @@ class _Assembly:
                 raise ConfigError(str(error)) from None
         return model
 
-    def _announce(
-        self, config: RunConfig, n_examples: int, n_parameters: int, task: Translate
-    ) -> None:
+    def _announce(self, config: RunConfig, n_examples: int, n_parameters: int, task: Task) -> None:
         """Says what was chosen."""
-        vocabularies, t = task.vocabularies, config.train
-        size = str(vocabularies.source)
-        if not vocabularies.shared:
-            size += f" and {vocabularies.target}"
-        name = f"{config.model.family} {getattr(config.model, 'preset', '')}".strip()
-        self._note(
-            "Settings",
-            f"{name}, {n_parameters:,} parameters, vocabulary {size}, {n_examples:,} examples",
-        )
+        t = config.train
+        self._note("Settings", self._model_line(config, n_examples, n_parameters, task))
         self._note(
             "Settings",
             f"{t.steps} updates of {t.batch_tokens} tokens in {t.accumulate} parts, {t.optimizer} "
             f"with lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, validation every "
             f"{t.evaluate_every}, on {self.device}",
         )
+
+    @staticmethod
+    def _model_line(config: RunConfig, n_examples: int, n_parameters: int, task: Task) -> str:
+        vocabularies = task.vocabularies
+        size = str(vocabularies.source)
+        if not vocabularies.shared:
+            size += f" and {vocabularies.target}"
+        name = f"{config.model.family} {getattr(config.model, 'preset', '')}".strip()
+        return f"{name}, {n_parameters:,} parameters, vocabulary {size}, {n_examples:,} examples"

@@ -11,10 +11,9 @@ from annotated_types import Ge
 from .. import config as configs
 from ..config import Choice
 from ..data.codecs import TextConfig
-from ..data.corpora import DataConfig, data_root
+from ..data.corpora import DataConfig, as_corpora, data_root
 from ..errors import ConfigError, RunError
 from ..models import FAMILIES
-from ..models.transformer import TransformerConfig
 from ..runs import RunDir
 from ..search import SearchConfig
 from ..tasks import TASKS
@@ -32,7 +31,8 @@ class RunConfig:
     data: DataConfig
     """What to learn from."""
     task: str = "translate"
-    """What the model is trained for; `translate` is any text to any text."""
+    """What the model is trained for; `translate` is any text to any text, `language` predicts the
+    next token of one."""
     seed: Annotated[int, Ge(0)] = 1
     """All randomness comes from it."""
     init: str | None = None
@@ -42,10 +42,9 @@ class RunConfig:
     """`auto` takes CUDA, then Apple's GPU, then the CPU; or a device by its PyTorch name."""
     text: TextConfig = field(default_factory=TextConfig)
     """How text becomes tokens."""
-    model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = field(
-        default_factory=TransformerConfig
-    )
-    """The model."""
+    model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = None
+    """The model. All of it left out, the family is one that fits the task: `transformer` for
+    `translate`, `decoder` for `language`."""
     train: TrainConfig = field(default_factory=TrainConfig)
     """How it learns."""
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -54,25 +53,27 @@ class RunConfig:
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}")
-        task, family = TASKS[self.task], FAMILIES[self.model.family]
-        if not task.needs <= family.abilities:
-            able = [name for name, f in FAMILIES.items() if task.needs <= f.abilities]
-            raise ValueError(
-                f"task = {self.task!r} needs a model that can {', '.join(sorted(task.needs))}, "
-                f"which model.family = {family.name!r} cannot; take one of {', '.join(able)}"
-            )
-        metrics = ("auto", "loss", *task.metrics)
+        task = TASKS[self.task]
+        if self.model is None:
+            object.__setattr__(self, "model", FAMILIES[task.family].config())
+        self._check_family()
+        metrics = list(dict.fromkeys(("auto", "loss", *task.validated)))
         if self.train.metric not in metrics:
             raise ValueError(
                 f"train.metric = {self.train.metric!r}: expected one of {', '.join(metrics)}"
             )
         if self.train.patience and self.data.valid is None:
             raise ValueError("train.patience needs validation data; give data.valid")
+        if self.text.dropout and "text" in self._formats():
+            raise ValueError(
+                f'text.dropout = {self.text.dropout:g} has no meaning for format = "text": a '
+                "running text is cut into tokens once; leave it out"
+            )
         self._check_positions()
 
     def _check_positions(self) -> None:
         """That what has a row for each position has enough of them."""
-        longest = max(self.data.max_length, self.search.max_length)
+        longest = max(self.data.max_length, self.data.block, self.search.max_length)
         is_learned = getattr(self.model, "positions", None) == "learned"
         if is_learned and self.model.max_positions < longest:
             raise ValueError(
@@ -87,6 +88,22 @@ class RunConfig:
                 f'tokens that data.max_length allows and model.score = "location" has to know; '
                 f"raise it to {longest} or lower data.max_length"
             )
+
+    def _check_family(self) -> None:
+        task, family = TASKS[self.task], FAMILIES[self.model.family]
+        if task.fits(family):
+            return
+        able = [name for name, other in FAMILIES.items() if task.fits(other)]
+        needs = f"can {', '.join(sorted(task.needs))}"
+        needs += " and reads a source" if task.has_source else " and goes without a source"
+        raise ValueError(
+            f"task = {self.task!r} needs a model that {needs}, which model.family = "
+            f"{family.name!r} does not; take one of {', '.join(able)}"
+        )
+
+    def _formats(self) -> set[str]:
+        corpora = as_corpora(self.data.train, "data.train")
+        return {corpus.format for corpus in corpora}
 
 
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:

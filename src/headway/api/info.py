@@ -5,9 +5,10 @@ from typing import Any
 
 from .. import config as configs
 from ..data.corpora import Corpus, as_corpora
+from ..models import FAMILIES
 from ..runs import RunDir
 from ..runs.directory import HEADER, WEIGHTS
-from ..tasks import TASKS, Translate
+from ..tasks import TASKS, Task
 from .assembly import build
 from .config import RunConfig, stored_config
 
@@ -25,7 +26,7 @@ def info(run: RunDir) -> dict[str, Any]:
         "task": config.task,
         "model": configs.to_dict(config)["model"],
         "parameters": sum(t.numel() for t in tensors.values()) or _n_parameters(config, task),
-        "vocabulary": _vocabulary(task),
+        "vocabulary": None if task is None else task.describe(),
         "data": _data(run, config),
         "steps": _steps(run, config, weights["step"] if weights else 0),
         "best": best_validation(run, config),
@@ -40,9 +41,9 @@ def info(run: RunDir) -> dict[str, Any]:
 def best_validation(run: RunDir, config: RunConfig) -> dict[str, Any] | None:
     """The validation that the run judges best: its metric, value and step."""
     task = TASKS[config.task]
-    metric = task.metrics[0] if config.train.metric == "auto" else config.train.metric
+    metric = task.metric(config.train.metric)
     key = "valid_loss" if metric == "loss" else metric
-    sign = -1 if metric == "loss" or metric in task.lower_is_better else 1
+    sign = -1 if task.prefers_less(metric) else 1
     found = [record for record in run.log.read() if key in record]
     if not found:
         return None
@@ -50,22 +51,10 @@ def best_validation(run: RunDir, config: RunConfig) -> dict[str, Any] | None:
     return {"metric": metric, "value": best[key], "step": best["step"]}
 
 
-def _n_parameters(config: RunConfig, task: Translate | None) -> int | None:
+def _n_parameters(config: RunConfig, task: Task | None) -> int | None:
     if task is None or config.train.batch_tokens is None:
         return None  # sizes of the model are filled in together with it
     return sum(parameter.numel() for parameter in build(config, task).parameters())
-
-
-def _vocabulary(task: Translate | None) -> dict[str, Any] | None:
-    if task is None:
-        return None
-    sizes = task.vocabularies
-    return {
-        "kind": task.target.tokenizer.settings.kind,
-        "source": sizes.source,
-        "target": sizes.target,
-        "shared": sizes.shared,
-    }
 
 
 def _data(run: RunDir, config: RunConfig) -> dict[str, Any]:
@@ -91,15 +80,20 @@ def _data(run: RunDir, config: RunConfig) -> dict[str, Any]:
 def _files(corpus: Corpus) -> list[str]:
     if corpus.file is not None:
         return [corpus.file]
-    return [str(name) for name in (corpus.source, corpus.target) if name is not None]
+    names = (corpus.source, corpus.target, corpus.text)
+    return [str(name) for name in names if name is not None]
 
 
 def _steps(run: RunDir, config: RunConfig, of_weights: int) -> dict[str, Any]:
     records = run.log.read()
     return {
         "done": max([of_weights, *(record.get("step") or 0 for record in records)]),
-        "planned": config.train.steps,
+        "planned": config.train.steps if _has_steps(config) else 0,
         "finished": bool(records) and records[-1].get("finished") is True,
         "checkpoints": run.checkpoints(),
         "minutes": max([0.0, *(record.get("minutes") or 0.0 for record in records)]),
     }
+
+
+def _has_steps(config: RunConfig) -> bool:
+    return FAMILIES[config.model.family].learns == "gradient"

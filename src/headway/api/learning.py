@@ -2,16 +2,19 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from ..training.display import Display
 from .assembly import make_run, resume_run
 from .config import RunConfig
+from .loading import load
 from .report import write_report
-from .translator import Translator, load
 
 
-def train(config: RunConfig, out: str | Path, display: Display | None = None) -> Translator:
+def train(config: RunConfig, out: str | Path, display: Display | None = None) -> Any:
     """Trains into the run directory `out`, which must not exist or be empty, and loads the result.
+
+    What is given back depends on the task, as with `load`.
 
     Args:
         config: from `read_config`, or made in Python; relative data files then start from
@@ -30,7 +33,7 @@ def resume(
     display: Display | None = None,
     inexact: bool = False,
     data_root: str | Path | None = None,
-) -> Translator:
+) -> Any:
     """Goes on with a run that was stopped, exactly where it stood, and loads the result.
 
     Args:
@@ -41,7 +44,7 @@ def resume(
     return _finished(out)
 
 
-def _finished(out: str | Path) -> Translator:
+def _finished(out: str | Path) -> Any:
     if os.environ.get("RANK", "0") == "0":  # of several processes the first one writes
         write_report(out)
     return load(out)

@@ -9,17 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from ..metrics.score import Score
-from ..models import FAMILIES
 from ..runs import RunDir
 from ..runs.directory import WEIGHTS
 from ..tasks import TASKS
 from ..view.report import Command, History, Moment, Picture, ReportData, Sample, report
 from .config import RunConfig, stored_config
-from .translator import Translator, load
+from .loading import KINDS, load
+from .trained import Trained
 
 REPORT = "report.html"
-METRICS = {"chrf": "chrF", "exact": "Exact match"}  # the others are abbreviations
-LONGEST_PICTURE = 60  # tokens on one axis; beyond that cells are too small to read
+METRICS = {"chrf": "chrF", "exact": "Exact match", "perplexity": "Perplexity"}
+"""The others are abbreviations."""
+PURPOSES = {
+    "translate": "Use it; without FILE, type.",
+    "score": "Log probabilities of lines of your own.",
+}
 
 Records = list[dict[str, Any]]
 
@@ -74,7 +78,8 @@ def usual_commands(run: RunDir, config: RunConfig, records: Records) -> list[Com
     if not _is_finished(records):
         commands.append(Command(f"headway resume {path}", "Go on exactly where it stopped."))
     if (run.path / WEIGHTS).exists():
-        commands.append(Command(f"headway translate {path} FILE", "Use it; without FILE, type."))
+        verb, arguments = next(iter(KINDS[config.task].commands.items()))
+        commands.append(Command(f"headway {verb} {path} {arguments}", PURPOSES[verb]))
         where = "" if config.data.test is not None else " --data FILE"
         purpose = "Score it on its test data." if not where else "Score it on data of your own."
         commands.append(Command(f"headway evaluate {path}{where}", purpose))
@@ -108,7 +113,7 @@ def _standing(config: RunConfig, records: Records) -> str:
     return f"Not finished: the log ends at step {step:,}{planned}."
 
 
-def _facts(config: RunConfig, records: Records, model: Translator | None) -> dict[str, str]:
+def _facts(config: RunConfig, records: Records, model: Trained | None) -> dict[str, str]:
     preset = getattr(config.model, "preset", None)
     facts = {
         "Task": config.task,
@@ -141,22 +146,19 @@ def _machine(run: RunDir) -> dict[str, str]:
 
 def _metrics(config: RunConfig) -> dict[str, str]:
     """The metric that validations are judged by; beside a loss, the task's own choice."""
-    metric = config.train.metric
-    if metric in ("auto", "loss"):
-        metric = TASKS[config.task].metrics[0]
+    task = TASKS[config.task]
+    metric = task.metric(config.train.metric)
+    if metric == "loss":
+        metric = next(name for name in task.validated if name != "loss")
     return {metric: METRICS.get(metric, metric.upper())}
 
 
-def _last_samples(records: Records, model: Translator | None) -> list[Sample]:
+def _last_samples(records: Records, model: Trained | None) -> list[Sample]:
     """What the last validation showed, put to the weights that were kept if there are any."""
     rows = _last(records, "samples", [])
     if model is None or not rows:
         return [Sample(source, output, expected) for source, output, expected in rows]
-    found = model.translate([source for source, _, _ in rows], too_long="split")
-    return [
-        Sample(source, result.text, expected, result.outputs[0].confidence)
-        for (source, _, expected), result in zip(rows, found, strict=True)
-    ]
+    return model.shown(rows)
 
 
 def _histories(records: Records) -> list[History]:
@@ -170,21 +172,11 @@ def _histories(records: Records) -> list[History]:
     return [History(source, found, expected) for (source, expected), found in moments.items()]
 
 
-def _pictures(model: Translator | None, samples: Sequence[Sample]) -> list[Picture]:
-    if model is None or "attend" not in FAMILIES[model.config.model.family].abilities:
-        return []
-    for sample in samples:
-        if not sample.source.strip():
-            continue
-        attention = model.attention(sample.source, sample.output)
-        if not all(attention.crossing):  # a recurrent model without attention
-            return []
-        if max(len(attention.source), len(attention.target)) > LONGEST_PICTURE:
-            continue
-        weights = attention.cross().tolist()
-        title = "Where each output token looks in the input (mean of layers and heads)"
-        return [Picture(title, weights, attention.target, attention.source)]
-    return []
+def _pictures(model: Trained | None, samples: Sequence[Sample]) -> list[Picture]:
+    """Of the first sample that can be shown."""
+    found = (model.picture(sample) for sample in samples) if model is not None else iter(())
+    picture = next((picture for picture in found if picture is not None), None)
+    return [] if picture is None else [picture]
 
 
 def _notes(records: Records) -> dict[str, list[str]]:

@@ -4,8 +4,8 @@ What is asked is in `request.py` and `pieces.py`, what is given back in `results
 `attention.py`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,67 +13,41 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 
-from .. import config as configs
 from ..data.collate import pair_batch
 from ..data.glossary import Glossary
-from ..errors import ConfigError, DataError, RunError
+from ..errors import ConfigError, DataError
 from ..metrics.flags import flags
-from ..models import SequenceModel
+from ..models import FAMILIES, SequenceModel
 from ..models.ensemble import Ensemble
-from ..runs import RunDir
-from ..runs.module import set_weights
 from ..search import Hypothesis, SearchConfig, forced
 from ..search.trace import SearchTrace
-from ..tasks import TASKS, Translate
+from ..tasks import Translate
 from ..tasks.decoding import decode_batches
 from ..text import BOS, EOS
-from .assembly import build
+from ..view.report import Picture, Sample
 from .attention import Attention, Layer, look
-from .config import RunConfig, stored_config
-from .device import pick_device
 from .pieces import Cutter, Piece, TooLong, check_length
 from .request import Request
 from .results import Evaluation, Output, Scored, Translation, blank, join
+from .trained import Logged, Trained
 
 if TYPE_CHECKING:
     from .ctranslate2_engine import ComputeType, CTranslate2Engine
 
 Engine = Literal["headway", "ctranslate2"]
 LOOKING = 4  # how many times smaller batches are when attention weights are held
+LONGEST_PICTURE = 60  # tokens on one axis; beyond that cells are too small to read
 
 
-@dataclass(frozen=True)
-class Member:
-    """One run of an ensemble, and how its weights were chosen."""
+class Translator(Trained):
+    """A model with its vocabularies, made by `headway.load`."""
 
-    run: RunDir
-    rule: dict[str, str]
+    commands = {"translate": "FILE", "score": "--data FILE"}  # noqa: RUF012
+    task: Translate
+    model: SequenceModel | Ensemble
 
-
-class Translator:
-    """A model with its vocabulary, made by `headway.load`.
-
-    Attributes:
-        config: the run file as resolved; of an ensemble, that of the first run.
-        rule: how the weights were chosen.
-        others: the further runs of an ensemble.
-        max_length: of a source, its end counted.
-    """
-
-    def __init__(
-        self,
-        run: RunDir,
-        config: RunConfig,
-        task: Translate,
-        model: SequenceModel | Ensemble,
-        rule: Mapping[str, str],
-        others: Sequence[Member] = (),
-        max_length: int | None = None,
-    ) -> None:
-        self.run, self.config, self.task, self.model = run, config, task, model
-        self.rule = dict(rule)
-        self.others = tuple(others)
-        self.max_length = max_length or config.data.max_length
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._engines: dict[ComputeType, CTranslate2Engine] = {}
 
     def translate(
@@ -210,30 +184,25 @@ class Translator:
         [(_, found)] = self._looked(src, tgt)
         return found
 
-    def only_model(self, what: str) -> SequenceModel:
-        """The model of a single run, for what an ensemble cannot be used for.
+    def shown(self, rows: Sequence[Logged]) -> list[Sample]:
+        found = self.translate([source for source, _, _ in rows], too_long="split")
+        return [
+            Sample(source, result.text, expected, result.outputs[0].confidence)
+            for (source, _, expected), result in zip(rows, found, strict=True)
+        ]
 
-        Args:
-            what: needs it; messages begin so.
-        """
-        if isinstance(self.model, Ensemble):
-            names = ", ".join(str(run.path) for run in (self.run, *(o.run for o in self.others)))
-            raise ConfigError(f"{what} takes one run, not an ensemble ({names}); name one")
-        return self.model
-
-    @property
-    def n_parameters(self) -> int:
-        return sum(p.numel() for p in self.model.parameters())
-
-    def search_config(self, **changes: Any) -> SearchConfig:
-        """The run's search settings with changes; None leaves a setting as it is.
-
-        Raises:
-            ConfigError: a setting does not exist or does not fit.
-        """
-        given = {name: value for name, value in changes.items() if value is not None}
-        tables = {**configs.to_dict(self.config.search), **given}
-        return configs.parse(tables, SearchConfig, "search")
+    def picture(self, sample: Sample) -> Picture | None:
+        """Where each output token looks in the input."""
+        attends = "attend" in FAMILIES[self.config.model.family].abilities
+        if not attends or not sample.source.strip():
+            return None
+        attention = self.attention(sample.source, sample.output)
+        if not all(attention.crossing):  # a recurrent model without attention
+            return None
+        if max(len(attention.source), len(attention.target)) > LONGEST_PICTURE:
+            return None
+        title = "Where each output token looks in the input (mean of layers and heads)"
+        return Picture(title, attention.cross().tolist(), attention.target, attention.source)
 
     def _search(
         self, pieces: Sequence[Piece], config: SearchConfig, first: int
@@ -364,63 +333,6 @@ class Translator:
         lengths = [len(t) for t in tgt]
         return np.split(log_probs.float().cpu().numpy(), np.cumsum(lengths)[:-1])
 
-    def to_device(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The batch where the model computes."""
-        device = next(self.model.parameters()).device
-        return {name: value.to(device) for name, value in batch.items()}
-
 
 def _lines(texts: Sequence[object]) -> list[str]:
     return [f"line {number}" for number in range(1, len(texts) + 1)]
-
-
-def load(path: str | Path, *more: str | Path, device: str | None = None) -> Translator:
-    """The model of a run directory, ready to use; of several, their ensemble.
-
-    An ensemble takes the mean of its models' probabilities. Search settings that are not given are
-    those of the first run.
-
-    Args:
-        device: in place of the one the run file names.
-
-    Raises:
-        RunError: a directory is no run, is damaged, has no weights yet, or has another vocabulary
-            than the first.
-    """
-    first, *rest = [_opened(p, device) for p in (path, *more)]
-    if not rest:
-        return first
-    for other in rest:
-        _check_same_vocabulary(first, other)
-    everyone = [first, *rest]
-    return Translator(
-        first.run,
-        first.config,
-        first.task,
-        Ensemble([one.model for one in everyone]).eval(),
-        first.rule,
-        [Member(one.run, one.rule) for one in rest],
-        min(one.max_length for one in everyone),
-    )
-
-
-def _opened(path: str | Path, device: str | None) -> Translator:
-    run = RunDir.open(path)
-    config = stored_config(run)
-    tensors, metadata = run.load_weights()
-    task = TASKS[config.task].load(run.codecs)
-    model = build(config, task)
-    set_weights(model, tensors, f"{run.path}/model.safetensors")
-    return Translator(
-        run, config, task, model.to(pick_device(device or config.device)).eval(), metadata
-    )
-
-
-def _check_same_vocabulary(first: Translator, other: Translator) -> None:
-    for side in first.task.columns:
-        if first.task.codecs[side].fingerprint() != other.task.codecs[side].fingerprint():
-            raise RunError(
-                f"{other.run.path} has another {side} vocabulary than {first.run.path}, and an "
-                "ensemble needs one and the same; train both on the same data with the same "
-                f"[text], or one with init = {str(first.run.path)!r}"
-            )

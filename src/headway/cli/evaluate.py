@@ -28,6 +28,7 @@ from .options import (
     writing,
 )
 from .pairs import grouped, read_pairs, ungrouped
+from .texts import evaluate_texts, refuse_options
 from .translate import one_line
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ Group = Annotated[
 ]
 Metric = Annotated[
     list[str] | None,
-    typer.Option("--metric", help="bleu, chrf, ter, exact, wer or per; may be given again."),
+    typer.Option("--metric", help="One that the run's task has; may be given again."),
 ]
 Outputs = Annotated[
     Path | None, typer.Option("--outputs", metavar="FILE", help="Also write the outputs here.")
@@ -73,14 +74,34 @@ def evaluate(
 ) -> None:
     """Scores a run on a test set: by default its own.
 
-    For pronunciations as the papers count them: --group --metric wer --metric per.
+    A translation by bleu, chrf, ter, exact, wer, per; for pronunciations as the papers count them:
+    --group --metric wer --metric per. A language model by loss, perplexity, bits_per_character,
+    bits_per_byte, word_perplexity; a plain file is read as the training data were.
 
     Example: headway evaluate runs/mine --source test.en --target test.de
     """
-    from ..api import load
+    from ..api import LanguageModel, load
 
     set_threads(threads)
     translator = load(run, *(more or []))
+    if isinstance(translator, LanguageModel):
+        refuse_options(
+            run,
+            {
+                "--source": source,
+                "--target": target,
+                "--tokenized": tokenized,
+                "--group": group,
+                "--beam": beam,
+                "--alpha": alpha is not None,
+                "--max-length": max_length,
+                "--search": settings,
+                "--split": split,
+                "--outputs": outputs,
+            },
+        )
+        evaluate_texts(run, translator, data, form, metric, as_json)
+        return
     search = search_settings(settings, beam=beam, alpha=alpha, max_length=max_length)
     config = translator.search_config(**search)
     rows = read_pairs(translator, source, target, data, form)

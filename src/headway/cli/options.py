@@ -112,7 +112,8 @@ Target = Annotated[
     typer.Option("--target", help="File of outputs; with --data, the name or number of a column."),
 ]
 Data = Annotated[
-    str | None, typer.Option("--data", help="One file with both columns, such as pairs.tsv.")
+    str | None,
+    typer.Option("--data", help="One file with all columns, such as pairs.tsv or lines.txt."),
 ]
 Format = Annotated[
     str | None,

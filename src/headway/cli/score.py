@@ -1,4 +1,4 @@
-"""`headway score`: what the model thinks of given pairs."""
+"""`headway score`: what the model thinks of given pairs or texts."""
 
 import json
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .options import Data, Format, Json, Run, Source, Target, Threads, With, set_threads
 from .pairs import read_pairs
+from .texts import refuse_options, score_texts
 from .translate import CHUNK_LINES
 
 if TYPE_CHECKING:
@@ -24,17 +25,21 @@ def score(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Prints the log probabilities of given targets.
+    """Prints the log probabilities of given targets or texts.
 
-    One line for each pair: natural logarithm, tab, number of tokens, the end included. By default
-    of the run's test set.
+    One line for each pair, or for each text of a language model: natural logarithm, tab, number of
+    tokens, the end included. By default of the run's test set.
 
     Example: headway score runs/mine --source test.en --target test.de
     """
-    from ..api import load
+    from ..api import LanguageModel, load
 
     set_threads(threads)
     translator = load(run, *(more or []))
+    if isinstance(translator, LanguageModel):
+        refuse_options(run, {"--source": source, "--target": target})
+        score_texts(translator, data, form, as_json)
+        return
     for rows in _chunks(read_pairs(translator, source, target, data, form)):
         sources = [row.values[0] for row in rows]
         targets = [row.values[1] for row in rows]

@@ -72,12 +72,13 @@ def search_report(
 
     Example: headway search-report runs/mine --limit 200
     """
-    from ..api import load
+    from ..api import Translator
+    from ..api.loading import load_for
     from ..studies.search_report import search_report as make_report
 
     widths = _numbers(beams)
     set_threads(threads)
-    translator = load(run, *(more or []))
+    translator = load_for("search-report", Translator, run, *(more or []))
     sources, references, places = _inputs(translator, source, target, data, form, group)
     report = make_report(
         translator,

@@ -247,10 +247,11 @@ def translate(
 
     Example: headway translate runs/mine --beam 8 news.en > news.de
     """
-    from ..api import Glossary, load
+    from ..api import Glossary, Translator
+    from ..api.loading import load_for
 
     set_threads(threads)
-    translator = load(run, *(more or []))
+    translator = load_for("translate", Translator, run, *(more or []))
     ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "stop": stop}
     shaped = {"min_length": min_length, "max_length": max_length, "no_repeat": no_repeat}
     drawn = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}

@@ -14,8 +14,9 @@ from typing import Protocol
 import numpy as np
 
 from headway.data.store import Column, integers
-from headway.text import BOS, EOS, Tokenizer, TokenizerConfig, train_tokenizer
-from headway.text.specials import UNKNOWN
+from headway.errors import ConfigError
+from headway.text import BOS, EOS, PAD, Tokenizer, TokenizerConfig, train_tokenizer
+from headway.text.specials import UNK, UNKNOWN
 
 
 class Codec(Protocol):
@@ -49,7 +50,7 @@ class TextCodec:
             mark is never stored: batches add it.
     """
 
-    bos, eos = BOS, EOS
+    pad, bos, eos, unk = PAD, BOS, EOS, UNK
 
     def __init__(self, tokenizer: Tokenizer, ends: bool = True) -> None:
         self.tokenizer = tokenizer
@@ -69,6 +70,20 @@ class TextCodec:
         ends = [EOS] if self.ends else []
         dtype = self.column("").dtype
         return [np.array(ids + ends, dtype) for ids in self.tokenizer.encode_batch(list(texts))]
+
+    def encode_running(self, pieces: Iterable[str]) -> Iterator[np.ndarray]:
+        """The ids of one text that comes in pieces, piece by piece; the end mark comes last.
+
+        Pieces end before white space, as `read_pieces` makes them: the ids are then those of the
+        whole text. A text without tokens has no end mark either.
+        """
+        dtype = self.column("").dtype
+        is_empty = True
+        for ids in self.tokenizer.encode_running(pieces):
+            is_empty = is_empty and not ids
+            yield np.array(ids, dtype)
+        if self.ends and not is_empty:
+            yield np.array([EOS], dtype)
 
     def decode(self, values: Sequence[int], unknown: str = UNKNOWN) -> str:
         """The text of the ids, up to the end mark if there is one.
@@ -104,6 +119,18 @@ class TextCodec:
         return cls(Tokenizer.load(path), ends)
 
 
+def in_blocks(arrays: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
+    """The same numbers in the same order, `size` at a time; the last array may be shorter."""
+    rest: np.ndarray | None = None
+    for array in arrays:
+        rest = array if rest is None else np.concatenate([rest, array])
+        whole = len(rest) - len(rest) % size
+        yield from rest[:whole].reshape(-1, size)
+        rest = rest[whole:]
+    if rest is not None and len(rest):
+        yield rest
+
+
 def learn_codecs(
     rows: Callable[[], Iterator[Sequence[str]]], config: "TextConfig"
 ) -> tuple[TextCodec, TextCodec]:
@@ -122,6 +149,21 @@ def learn_codecs(
     source = train_tokenizer((row[0] for row in rows()), config.side("source"))
     target = train_tokenizer((row[1] for row in rows()), config.side("target"))
     return TextCodec(source), TextCodec(target)
+
+
+def learn_codec(texts: Iterable[str], config: "TextConfig") -> TextCodec:
+    """The codec of a single column.
+
+    Raises:
+        ConfigError: settings for two sides, where there is one.
+    """
+    for name in ("shared", "source", "target"):
+        if getattr(config, name) is not None:
+            raise ConfigError(
+                f"text.{name} is for tasks with a source and a target, and this task has one "
+                "text; leave it out"
+            )
+    return TextCodec(train_tokenizer(texts, config.side("source")))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from headway.data.store import Store
 from headway.text import BOS, PAD
@@ -50,15 +51,27 @@ def _batch(
 
     Shape: src (B,S), src_valid (B,S) bool, tgt_in, tgt_out (B,T), tgt_valid (B,T) bool.
     """
-    (src, src_valid), (tgt_out, tgt_valid) = source, target
+    src, src_valid = source
+    sources = {"src": torch.from_numpy(src), "src_valid": torch.from_numpy(src_valid)}
+    return sources | _targets(*target)
+
+
+def collate_texts(store: Store, indices: np.ndarray, column: str = "text") -> dict[str, Tensor]:
+    """A batch of some examples of one column, each of which is to be predicted from its beginning.
+
+    Shape: tgt_in, tgt_out (B,T), tgt_valid (B,T) bool.
+    """
+    return _targets(*_pad_flat(*store[column].take(indices)))
+
+
+def text_batch(texts: Sequence[np.ndarray]) -> dict[str, Tensor]:
+    """The same of encoded texts that stand in no store."""
+    return _targets(*pad(texts))
+
+
+def _targets(tgt_out: np.ndarray, tgt_valid: np.ndarray) -> dict[str, Tensor]:
     tgt_in = np.full_like(tgt_out, BOS)
     tgt_in[:, 1:] = tgt_out[:, :-1]
     tgt_in[~tgt_valid] = PAD
-    arrays = {
-        "src": src,
-        "src_valid": src_valid,
-        "tgt_in": tgt_in,
-        "tgt_out": tgt_out,
-        "tgt_valid": tgt_valid,
-    }
+    arrays = {"tgt_in": tgt_in, "tgt_out": tgt_out, "tgt_valid": tgt_valid}
     return {name: torch.from_numpy(array) for name, array in arrays.items()}

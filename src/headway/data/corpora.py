@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 
 from headway.errors import ConfigError, DataError
 
-Format = Literal["auto", "lines", "tsv", "csv", "jsonl", "conll", "pronunciation"]
+Format = Literal["auto", "lines", "text", "tsv", "csv", "jsonl", "conll", "pronunciation"]
 
 EXTENSIONS: dict[str, Format] = {
     ".tsv": "tsv",
@@ -46,11 +46,19 @@ class Corpus:
     """Without `file`: the file of the output lines. With `file`: the column of the output, by name
     or by number (1 is the first, -1 the last)."""
 
+    text: str | int | None = None
+    """The same for the one column of a language model: a file of lines, or a column of `file`."""
+
     format: Format = "auto"
     """How `file` is written. `auto` goes by the extension: .tsv and .tab, .csv, .jsonl and .ndjson,
     .conll, .dict (pronunciation), each also with .gz behind it. A tsv file has a header line if
     columns are given by name or if its first line holds the names of the task's columns; a csv file
-    always has one."""
+    always has one. A task with one column takes any other file as `lines`, each a text of its own;
+    `text` makes the whole file one running text, line breaks included."""
+
+    part: tuple[Annotated[float, Ge(0), Le(1)], Annotated[float, Ge(0), Le(1)]] | None = None
+    """Only this part of the corpus: `[0.0, 0.9]` is its first nine tenths, by rows, or by
+    characters where `format = "text"`."""
 
     separator: str | None = None
     """Pronunciation lists only: what stands between the word and its symbols; by default a tab or
@@ -84,6 +92,9 @@ class DataConfig:
     max_length: Annotated[int, Ge(2)] = 256
     """Training examples with more tokens than this in any column, the end mark counted, are dropped
     with a count in the log."""
+
+    block: Annotated[int, Ge(2)] = 128
+    """Running text (`format = "text"`) is learned from in blocks of this many tokens."""
 
     def __post_init__(self) -> None:
         for name in ("valid", "test"):
@@ -126,6 +137,11 @@ def _check(corpus: Corpus, key: str) -> None:
         raise ConfigError(f"{key}.format is {corpus.format!r}, which needs {key}.file")
     if "" in (corpus.separator, corpus.inner):
         raise ConfigError(f"{key}: a separator is empty; leave it out or name a character")
+    if corpus.part is not None and not corpus.part[0] < corpus.part[1]:
+        raise ConfigError(
+            f"{key}.part is {list(corpus.part)}, which is no part; expected where it begins and "
+            "ends, such as [0.0, 0.9]"
+        )
 
 
 def data_root(root: str | None, run_folder: Path) -> Path:
@@ -145,15 +161,23 @@ def default_cache() -> Path:
     return Path(given).expanduser() if given else Path.home() / ".cache" / "headway"
 
 
-def format_of(corpus: Corpus) -> Format:
+def format_of(corpus: Corpus, single: bool = False) -> Format:
     """The format of a corpus, with `auto` resolved.
 
+    Args:
+        single: the task has one column, so that a plain file holds all of it.
+
     Raises:
-        ConfigError: the extension says nothing.
+        ConfigError: the extension says nothing, or the format has room for one column only.
     """
     if corpus.file is None:
         return "lines"
-    if corpus.format == "lines":
+    if corpus.format == "text" and not single:
+        raise ConfigError(
+            f"{corpus.file}: format 'text' is one running text, and the task has several columns; "
+            'choose another format, or task = "language"'
+        )
+    if corpus.format == "lines" and not single:
         raise ConfigError(
             f"{corpus.file}: format 'lines' is for one file per column; leave out file and name "
             "them as source and target, or choose another format"
@@ -161,6 +185,8 @@ def format_of(corpus: Corpus) -> Format:
     if corpus.format != "auto":
         return corpus.format
     extension = Path(corpus.file.removesuffix(".gz")).suffix.lower()
+    if extension not in EXTENSIONS and single:
+        return "lines"
     if extension not in EXTENSIONS:
         raise ConfigError(
             f"{corpus.file}: the extension {extension!r} does not tell the format; "

@@ -24,14 +24,15 @@ class Leaks:
     pairs: dict[str, int]
     """Per held-out set: training rows that stand in it as they are."""
     sources: dict[str, int]
-    """Per held-out set: training rows whose source stands in it, whatever the rest."""
+    """Per held-out set: training rows whose source stands in it, whatever the rest; none where a
+    row is nothing but its source."""
     first: str | None = None
     """`file:line` of the first training row that leaks whole."""
 
     def __str__(self) -> str:
         found = [
-            f"{self.pairs[name]} also stand in the {name} data ({self.sources[name]} by their "
-            "source alone)"
+            f"{self.pairs[name]} also stand in the {name} data"
+            + (f" ({self.sources[name]} by their source alone)" if name in self.sources else "")
             for name in self.pairs
         ]
         place = f"; the first at {self.first}" if self.first else ""
@@ -43,7 +44,7 @@ class LeakCheck:
 
     Args:
         held_out: the corpora of each held-out set, by the name messages give it; sets without
-            corpora are left out.
+            corpora are left out. Running text has no rows to compare.
         codecs: of each column, in the order of the columns.
     """
 
@@ -53,6 +54,10 @@ class LeakCheck:
         self._codecs = tuple(codecs.values())
         # For each source the sets it stands in, and in each the rests of the rows it begins.
         self._known: dict[str, dict[str, set[tuple[str, ...]]]] = {}
+        held_out = {
+            name: [corpus for corpus in corpora if corpus.format != "text"]
+            for name, corpora in held_out.items()
+        }
         names = [name for name, corpora in held_out.items() if corpora]
         digest = hashlib.blake2b(digest_size=16)
         for name in names:
@@ -65,6 +70,7 @@ class LeakCheck:
         self._rows = 0
         self._pairs = dict.fromkeys(names, 0)
         self._sources = dict.fromkeys(names, 0)
+        self._is_single = len(self._codecs) == 1
         self._first: str | None = None
 
     def see(self, rows: Iterable[Row]) -> None:
@@ -84,7 +90,8 @@ class LeakCheck:
                 self._first = self._first or where
 
     def result(self) -> Leaks:
-        return Leaks(self._rows, dict(self._pairs), dict(self._sources), self._first)
+        sources = {} if self._is_single else dict(self._sources)
+        return Leaks(self._rows, dict(self._pairs), sources, self._first)
 
 
 def _seen(codec: Codec, value: str) -> str:

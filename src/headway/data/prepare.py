@@ -10,22 +10,25 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
 from headway.data import store as stores
-from headway.data.codecs import Codec
+from headway.data.codecs import Codec, TextCodec, in_blocks
 from headway.data.corpora import Corpus, files_of, format_of
 from headway.data.leaks import LeakCheck, Leaks
 from headway.data.read import Row, read
 from headway.data.store import Store, StoreWriter, building, writing_to
-from headway.errors import DataError
+from headway.errors import ConfigError, DataError
 
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4 << 20
 PLACES_SHOWN = 3
+# Descriptions of corpora that came later: left out of keys where they are not used, so that runs
+# made before them find their data unchanged.
+LATER = ("text", "part")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ class Prepared:
         """Lines for the log: how many examples there are, and what became of the others."""
         lines = [f"{len(self.store)} examples {'found' if self.reused else 'prepared'}"]
         lines += [str(dropped) for dropped in self.dropped]
-        return lines + ([str(self.leaks)] if self.leaks else [])
+        is_checked = self.leaks is not None and self.leaks.rows and self.leaks.pairs
+        return lines + ([str(self.leaks)] if is_checked else [])
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class _Job:
     codecs: Mapping[str, Codec]
     root: Path
     max_length: int | None
+    block: int | None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,15 +88,22 @@ class _Job:
             "format": stores.FORMAT,
             "files": [_digest(path) for path in self.files()],
             # The weight is no part of it: it is applied when batches are drawn.
-            "corpora": [
-                asdict(corpus) | {"format": format_of(corpus), "weight": None}
-                for corpus in self.corpora
-            ],
+            "corpora": [self._described(corpus) for corpus in self.corpora],
             "codecs": {name: codec.fingerprint() for name, codec in self.codecs.items()},
             "max_length": self.max_length,
         }
+        if any(map(self.is_running, self.corpora)):
+            shaped_by["block"] = self.block
         text = json.dumps(shaped_by)  # in order: the order of columns matters
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def _described(self, corpus: Corpus) -> dict[str, object]:
+        form = format_of(corpus, single=len(self.columns) == 1)
+        said = asdict(corpus) | {"format": form, "weight": None}
+        return {name: value for name, value in said.items() if value or name not in LATER}
+
+    def is_running(self, corpus: Corpus) -> bool:
+        return format_of(corpus, single=len(self.columns) == 1) == "text"
 
 
 def prepare(
@@ -101,6 +113,7 @@ def prepare(
     *,
     root: Path,
     max_length: int | None = None,
+    block: int | None = None,
     leak_check: LeakCheck | None = None,
 ) -> Prepared:
     """The store of these corpora, built if it is not there yet.
@@ -110,12 +123,14 @@ def prepare(
         where: the folder that holds stores, such as `default_cache() / "stores"`.
         root: the folder that relative file names start from.
         max_length: examples longer than this in any column are dropped; marks count.
+        block: running text becomes examples of this many tokens, one after the other; the end mark
+            closes the last one of each text, and of no other.
         leak_check: a fresh one; it rides on the pass that prepares.
 
     Raises:
         DataError: a file is missing or malformed, changed meanwhile, or holds nothing to use.
     """
-    job = _Job(corpora, codecs, root, max_length)
+    job = _Job(corpora, codecs, root, max_length, block)
     before = _states(job.files())
     key = job.key()
     path = where / key
@@ -169,10 +184,7 @@ def _write(
     with StoreWriter(path, kinds) as writer:
         for corpus in job.corpora:
             size = 0
-            for rows in _chunks(read(corpus, job.columns, job.root)):
-                if leak_check:
-                    leak_check.see(rows)
-                kept = tally.sift(rows, _encode(rows, job.codecs))
+            for kept in _examples(job, corpus, tally, leak_check):
                 writer.append(kept)
                 size += len(kept[job.columns[0]])
             sizes.append(size)
@@ -183,6 +195,29 @@ def _write(
             raise DataError(f"nothing to use in {names}: {why}")
         _check_unchanged(job.files(), before)
         writer.notes = {"sizes": sizes, "dropped": [asdict(entry) for entry in dropped]}
+
+
+def _examples(
+    job: _Job, corpus: Corpus, tally: "_Tally", leak_check: LeakCheck | None
+) -> Iterator[dict[str, list[np.ndarray]]]:
+    """What a corpus gives to the store, some examples at a time."""
+    rows = read(corpus, job.columns, job.root)
+    if job.is_running(corpus):
+        yield from _blocks(job, rows)
+        return
+    for chunk in _chunks(rows):
+        if leak_check:
+            leak_check.see(chunk)
+        yield tally.sift(chunk, _encode(chunk, job.codecs))
+
+
+def _blocks(job: _Job, rows: Iterator[Row]) -> Iterator[dict[str, list[np.ndarray]]]:
+    [(name, codec)] = job.codecs.items()
+    if not isinstance(codec, TextCodec) or job.block is None:
+        raise ConfigError("format = 'text' is running text, which the task has no use for")
+    blocks = in_blocks(codec.encode_running(row.values[0] for row in rows), job.block)
+    while chunk := list(islice(blocks, CHUNK_ROWS)):
+        yield {name: chunk}
 
 
 def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
@@ -276,5 +311,6 @@ def _load_leaks(job: _Job, path: Path, check: LeakCheck | None) -> Leaks | None:
         return Leaks(**json.loads(_leaks_file(path, check).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         for corpus in job.corpora:
-            check.see(read(corpus, job.columns, job.root))
+            if not job.is_running(corpus):
+                check.see(read(corpus, job.columns, job.root))
         return _save_leaks(path, check)

@@ -7,11 +7,12 @@ here: a blank line of a table is a row of empty values, which `prepare` counts.
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from headway.data.corpora import Corpus, column_of, files_of, format_of
-from headway.data.lines import read_lines
+from headway.data.lines import read_lines, read_pieces
 from headway.errors import ConfigError, DataError
 
 __all__ = ["Row", "read", "read_lines"]
@@ -26,7 +27,7 @@ class Row(NamedTuple):
 
 
 def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
-    """The rows of a corpus, streamed.
+    """The rows of a corpus, streamed. Those of a running text are its pieces, one after another.
 
     Args:
         columns: the task's names of the columns, such as `("source", "target")`.
@@ -36,12 +37,40 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
         ConfigError: the description does not fit the format.
         DataError: a file is missing or malformed; the message names file and line.
     """
-    form = format_of(corpus)
+    form = format_of(corpus, single=len(columns) == 1)
     files = files_of(corpus, columns, root)
-    if form == "lines":
-        return _read_parallel(files)
     name, path = files[0]
-    return READERS[form](corpus, columns, name, path)
+
+    def rows() -> Iterator[Row]:
+        if form == "lines":
+            return _read_parallel(files)
+        if form == "text":
+            return (Row((text,), f"{name}:{line}") for text, line in read_pieces(path, name))
+        return READERS[form](corpus, columns, name, path)
+
+    if corpus.part is None:
+        return rows()
+    return (_part_of_text if form == "text" else _part)(rows, *corpus.part)
+
+
+Rows = Callable[[], Iterator[Row]]
+
+
+def _part(rows: Rows, start: float, stop: float) -> Iterator[Row]:
+    n = sum(1 for _ in rows())
+    return islice(rows(), int(n * start), int(n * stop))
+
+
+def _part_of_text(rows: Rows, start: float, stop: float) -> Iterator[Row]:
+    """The same by characters, so that a part may begin and end inside a line."""
+    n = sum(len(row.values[0]) for row in rows())
+    first, last = int(n * start), int(n * stop)
+    done = 0
+    for row in rows():
+        text = row.values[0][max(first - done, 0) : max(last - done, 0)]
+        done += len(row.values[0])
+        if text:
+            yield Row((text,), row.where)
 
 
 def _read_parallel(files: list[tuple[str, Path]]) -> Iterator[Row]:

@@ -120,6 +120,16 @@ class StoredColumn:
         stop = len(self) if stop is None else stop
         return np.diff(self._offsets.span(start, stop + 1).astype(np.int64))
 
+    def joined(self, start: int, stop: int) -> np.ndarray:
+        """The examples from `start` to `stop` as one array, which is mapped, not loaded."""
+        first, last = (int(self._offsets.span(i, i + 1)[0]) for i in (start, stop))
+        return self._values.span(first, last)
+
+    def last_values(self) -> np.ndarray:
+        """The last value of each example; none may be empty."""
+        ends = self._offsets.span(1, len(self) + 1).astype(np.int64)
+        return self._values.gather(ends - 1, len(self))
+
     def take(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The examples at `indices`, one behind the other, and the length of each."""
         indices = np.asarray(indices, np.int64)

@@ -1,36 +1,87 @@
-"""How surprised a model is: perplexity and bits, from a summed negative log likelihood.
+"""How surprised a model is: cross-entropy, perplexity and bits, from negative log likelihoods.
 
-Natural logarithms come in. Sums carry no spread, so these scores have no interval.
+Natural logarithms come in, as one sum, or as sums of the parts of a text (lines, windows), over
+which the bootstrap then gives an interval.
 """
 
 import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from headway.errors import DataError
+from headway.metrics.interval import SEED, bootstrap
 from headway.metrics.score import Score
 
 
-def perplexity(nll_sum: float, n_tokens: int) -> Score:
+def cross_entropy(nll: ArrayLike, n_tokens: ArrayLike, resamples: int = 0) -> Score:
+    """Mean negative log likelihood of a token, in nats."""
+    return _score("loss", "nats|per:token", "tokens", nll, n_tokens, resamples, float)
+
+
+def perplexity(nll: ArrayLike, n_tokens: ArrayLike, resamples: int = 0) -> Score:
     """exp(mean negative log likelihood per token); infinite where that is beyond a float."""
-    mean = _mean(nll_sum, n_tokens, "tokens")
-    value = math.exp(mean) if mean < 709 else math.inf
-    return Score("perplexity", value, None, None, f"perplexity|per:token|n:{n_tokens}")
+    name = "perplexity"
+    return _score(name, "perplexity|per:token", "tokens", nll, n_tokens, resamples, _exp)
 
 
-def bits_per_token(nll_sum: float, n_tokens: int) -> Score:
+def word_perplexity(nll: ArrayLike, n_words: ArrayLike, resamples: int = 0) -> Score:
+    """The same per word, whatever the tokens; words are what stands between white space."""
+    signature = "perplexity|per:word|words:white-space"
+    return _score("word perplexity", signature, "words", nll, n_words, resamples, _exp)
+
+
+def bits_per_token(nll: ArrayLike, n_tokens: ArrayLike, resamples: int = 0) -> Score:
     """Mean negative log2 likelihood of a token; comparable only under the same tokenizer."""
-    value = _mean(nll_sum, n_tokens, "tokens") / math.log(2)
-    return Score("bits per token", value, None, None, f"bits|per:token|n:{n_tokens}")
+    name = "bits per token"
+    return _score(name, "bits|per:token", "tokens", nll, n_tokens, resamples, _bits)
 
 
-def bits_per_byte(nll_sum: float, n_bytes: int) -> Score:
+def bits_per_character(nll: ArrayLike, n_characters: ArrayLike, resamples: int = 0) -> Score:
+    """Negative log2 likelihood per Unicode character; comparable between tokenizers."""
+    name, signature = "bits per character", "bits|per:character"
+    return _score(name, signature, "characters", nll, n_characters, resamples, _bits)
+
+
+def bits_per_byte(nll: ArrayLike, n_bytes: ArrayLike, resamples: int = 0) -> Score:
     """Negative log2 likelihood per byte of the UTF-8 text; comparable between tokenizers."""
-    value = _mean(nll_sum, n_bytes, "bytes") / math.log(2)
-    return Score("bits per byte", value, None, None, f"bits|per:utf8-byte|n:{n_bytes}")
+    name = "bits per byte"
+    return _score(name, "bits|per:utf8-byte", "bytes", nll, n_bytes, resamples, _bits)
 
 
-def _mean(nll_sum: float, count: int, what: str) -> float:
-    if count < 1:
+def _exp(mean: float) -> float:
+    return math.exp(mean) if mean < 709 else math.inf
+
+
+def _bits(mean: float) -> float:
+    return mean / math.log(2)
+
+
+def _score(
+    name: str,
+    signature: str,
+    what: str,
+    nll: ArrayLike,
+    counts: ArrayLike,
+    resamples: int,
+    of_mean: Callable[[float], float],
+) -> Score:
+    """`of_mean` of the mean over all counts.
+
+    Args:
+        nll: the sum, or one sum for each part.
+        counts: the same for what is divided by.
+    """
+    parts = np.stack([np.atleast_1d(nll), np.atleast_1d(counts)], axis=1).astype(np.float64)
+    total, count = parts.sum(axis=0)
+    if round(count) < 1:
         raise DataError(
-            f"no {what} to score: got a count of {count}, expected at least 1; check the input"
+            f"no {what} to score: got a count of {round(count)}, expected at least 1; "
+            "check the input"
         )
-    return nll_sum / count
+    low = high = None
+    if resamples and len(parts) > 1:
+        signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
+        low, high = bootstrap(parts, lambda sums: of_mean(sums[0] / max(sums[1], 1)), resamples)
+    return Score(name, of_mean(total / count), low, high, f"{signature}|n:{round(count)}")

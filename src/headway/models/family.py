@@ -1,4 +1,4 @@
-"""What a model family is: settings, a builder, and what its models can do."""
+"""What a model family is: settings, a builder, how it learns, and what its models can do."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ..nn.cross_entropy import linear_cross_entropy, linear_log_prob
 from ..nn.step import State
 
-Ability = Literal["step", "score", "attend"]
+Ability = Literal["step", "score", "attend", "classify"]
 
 
 @dataclass(frozen=True)
@@ -33,24 +33,30 @@ class Family:
             vocabularies)` that fills in whatever was left open.
         build: makes the module from resolved settings.
         abilities: `step` (can be searched), `score` (teacher-forced log probabilities), `attend`
-            (has attention to look at).
-        learns: by `gradient`, or by `counting` the training data once.
-        count: for a family that counts, makes the module from settings and the token sequences of
-            the training data, each with its end mark; `build` then makes an empty one to load.
+            (has attention to look at), `classify` (gives a label).
+        learns: by gradient, or by counting the training data once.
+        source: whether a batch must hold a source beside what is predicted (`needed`), may hold one
+            (`optional`), or has none (`none`), as for a language model.
+        count: of a family that learns by counting: the model of resolved settings and token
+            sequences, each with its end mark, which may be gone through several times. All that was
+            counted is in the model's buffers. `build` makes the same model with empty ones, and
+            loading replaces them, whatever their shapes.
     """
 
     name: str
     config: type[Any]
-    build: Callable[[Any, Vocabularies], "SequenceModel"]
+    build: Callable[[Any, Vocabularies], Any]
     abilities: frozenset[Ability]
     learns: Literal["gradient", "counting"] = "gradient"
+    source: Literal["needed", "optional", "none"] = "needed"
     count: Callable[[Any, Vocabularies, Iterable[np.ndarray]], nn.Module] | None = None
 
 
 class SequenceModel(nn.Module):
-    """A sequence-to-sequence model, as tasks see it: hidden states and an output layer apart.
+    """A model that writes sequences, as tasks see it: hidden states and an output layer apart.
 
-    A batch holds `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`.
+    A batch holds `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`. A
+    language model has no source: it takes the number of sentences from any tensor of the batch.
     `start` and `step` are those of `nn.step.StepModel`.
     """
 

@@ -93,7 +93,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward."""
+    """Self-attention, then feed-forward; under a causal mask, the layer of a language model."""
 
     def __init__(
         self, attention: SelfAttention, feed: FeedForward, residual: Callable[[], nn.Module]
@@ -104,6 +104,11 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         x = self.attention_residual(x, lambda y: self.attention(y, mask))
+        return self.feed_residual(x, self.feed)
+
+    def step(self, x: Tensor, past: Past, layer: int, mask: Tensor) -> Tensor:
+        """The newest positions x (B, N, t, D) with their past."""
+        x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask))
         return self.feed_residual(x, self.feed)
 
 

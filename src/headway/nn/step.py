@@ -202,7 +202,10 @@ class StepModel(Protocol):
         ...
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Takes the newest tokens (B, N, t), gives logits of the next token (B, N, V)."""
+        """Takes the newest tokens (B, N, t), gives logits of the next token (B, N, V).
+
+        A search may write into the logits: they are no view of the model's own tensors.
+        """
         ...
 
 

@@ -20,8 +20,14 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: str) -> None:
+def set_weights(
+    model: nn.Module, tensors: Mapping[str, Tensor], origin: str, resized: bool = False
+) -> None:
     """Copies tensors into the model; nothing may be missing, left over or of another shape.
+
+    Args:
+        resized: buffers take the tensors as they are, whatever their shape, as those of a model
+            that was counted.
 
     Raises:
         RunError: naming every weight that does not fit.
@@ -32,13 +38,17 @@ def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: str) ->
     wrong += [
         f"{name} has shape {tuple(tensors[name].shape)} instead of {tuple(value.shape)}"
         for name, value in own.items()
-        if name in tensors and tensors[name].shape != value.shape
+        if name in tensors and tensors[name].shape != value.shape and not resized
     ]
     if wrong:
         shown = "; ".join(wrong[:5]) + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
         raise RunError(f"{origin} does not fit the model: {shown}; was the run file changed?")
     for name, value in own.items():
-        value.copy_(tensors[name])
+        if resized:
+            owner, _, leaf = name.rpartition(".")
+            setattr(model.get_submodule(owner), leaf, tensors[name].to(value.device))
+        else:
+            value.copy_(tensors[name])
 
 
 @contextmanager

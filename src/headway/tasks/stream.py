@@ -9,7 +9,7 @@ import torch
 from ..data.batches import Batches
 from ..data.store import Store
 from .loss import Batch
-from .translate import Translate
+from .task import Task
 
 
 class BatchStream:
@@ -20,7 +20,7 @@ class BatchStream:
     """
 
     def __init__(
-        self, task: Translate, store: Store, batches: Batches, seed: int, device: torch.device
+        self, task: Task, store: Store, batches: Batches, seed: int, device: torch.device
     ) -> None:
         self.task, self.store, self.batches = task, store, batches
         self.seed, self.device = seed, device

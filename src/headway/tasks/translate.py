@@ -4,7 +4,7 @@ Two text columns with their tokenizers, teacher-forced cross-entropy, search, an
 translation. Anything that maps one line to another is this task: dates, spellings, commands.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..data.codecs import TextCodec, TextConfig, learn_codecs
 from ..data.collate import collate, pad, pair_batch
+from ..data.corpora import DataConfig
 from ..data.store import Store
 from ..errors import ConfigError
 from ..metrics.error_rate import phoneme_error_rate, word_error_rate
@@ -42,14 +43,17 @@ from ..search import (
     n_places,
     sample,
 )
+from .decoded import DecodedValidator
 from .decoding import decode_batches, n_processes, side_by_side
 from .loss import Batch
 from .sequence_loss import SequenceLoss
+from .task import Rows, Task
+from .validation import device_of
 
 MARKS: Any = {"bos": TextCodec.bos, "eos": TextCodec.eos}
 
 
-class Translate:
+class Translate(Task):
     """The task with its codecs.
 
     Args:
@@ -60,7 +64,11 @@ class Translate:
     name = "translate"
     columns = ("source", "target")
     needs = frozenset({"step", "score"})
+    family = "transformer"
+    lengths = ("target", "source")
+    label_smoothing = 0.1
     metrics = ("bleu", "chrf", "ter", "exact", "wer", "per")
+    validated = metrics
     usual_metrics = ("bleu", "chrf", "ter", "exact")
     lower_is_better = frozenset({"ter", "wer", "per"})
 
@@ -69,9 +77,9 @@ class Translate:
         self.target = target
 
     @classmethod
-    def learn(cls, rows: Callable[[], Iterator[Sequence[str]]], config: TextConfig) -> "Translate":
+    def learn(cls, rows: Rows, text: TextConfig) -> "Translate":  # type: ignore[override]
         """Learns the tokenizers from pairs of texts, read as often as needed."""
-        return cls(*learn_codecs(rows, config))
+        return cls(*learn_codecs(rows, text))
 
     def save(self, folder: Path) -> None:
         """`tokenizer.json`, or one file per side."""
@@ -102,14 +110,18 @@ class Translate:
             self.source.tokenizer.size, self.target.tokenizer.size, self.source is self.target
         )
 
+    def describe(self) -> dict[str, Any]:
+        sizes = self.vocabularies
+        return {
+            "kind": self.target.tokenizer.settings.kind,
+            "source": sizes.source,
+            "target": sizes.target,
+            "shared": sizes.shared,
+        }
+
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """The tensors of some examples.
-
-        Args:
-            draw: in training, what random segmentations depend on (seed, epoch).
-        """
         if draw is None or not (self.source.is_random or self.target.is_random):
             return collate(store, indices)
         return pair_batch(
@@ -119,6 +131,11 @@ class Translate:
 
     def objective(self, model: SequenceModel, label_smoothing: float) -> SequenceLoss:
         return SequenceLoss(model, label_smoothing)
+
+    def validator(
+        self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig
+    ) -> DecodedValidator:
+        return DecodedValidator(self, store, metric, sample, search)
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Tensor]:
         """A batch of given texts."""
@@ -159,7 +176,7 @@ class Translate:
                 rows if ids is None else [ids[i] for i in rows],
             )
 
-        device = _device(model)
+        device = device_of(model)
         processes = n_processes(len(sources), device)
         is_bound = [False] * len(sources) if constraints is None else [bool(c) for c in constraints]
         batches = []
@@ -188,7 +205,7 @@ class Translate:
         """
         if config.method != "beam":
             raise ConfigError(f'method = "{config.method}" has no trace; set method = "beam"')
-        batch = self._sources([source], _device(model))
+        batch = self._sources([source], device_of(model))
         prefixes = [] if prefix is None else [prefix]
         tracer = Tracer(1, TextCodec.eos, config)
         limits = _limits(batch, config, prefixes)
@@ -281,12 +298,6 @@ class Translate:
             return phoneme_error_rate(outputs, references, resamples=resamples)
         raise self.unknown_metric(name)
 
-    def unknown_metric(self, name: str) -> ConfigError:
-        """What to say of a metric the task does not have."""
-        return ConfigError(
-            f"no metric {name!r} for task 'translate'; expected one of {', '.join(self.metrics)}"
-        )
-
 
 def _check_method(
     config: SearchConfig,
@@ -314,9 +325,3 @@ def _limits(batch: Batch, config: SearchConfig, prefixes: list[Prefix]) -> Tenso
     given = torch.tensor([len(p.tokens) + len(p.opening) for p in prefixes], device=limits.device)
     room = max(1, config.max_extra)  # END at least
     return torch.where(given > 0, limits.maximum(given + room), limits)
-
-
-def _device(model: StepModel) -> torch.device:
-    """Where the model computes; a table of probabilities has no weights."""
-    weights = model.parameters() if isinstance(model, nn.Module) else iter(())
-    return next((weight.device for weight in weights), torch.device("cpu"))

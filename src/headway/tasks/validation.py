@@ -1,19 +1,16 @@
-"""Validation: the loss on all of the validation set and a decoded metric on part of it."""
+"""Validation: the loss on all of the validation set, and whatever else a task measures on it."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import nn
 
-from ..data.batches import Batches
-from ..data.store import Store
-from ..search import SearchConfig
-from .loss import Objective
-from .translate import Translate
+from .loss import Batch, Objective
 
 SAMPLES = 3
-# Stands in references for what the tokenizer does not know. Unicode keeps this code point from ever
-# being a character, so no output has it: an unknown counts as wrong, whatever the output says.
-NEVER_RIGHT = "\ufdd0"
 
 
 @dataclass(frozen=True)
@@ -24,31 +21,17 @@ class Validation:
     samples: list[tuple[str, str, str]]
 
 
-class Validator:
-    """Validates a task's model on a prepared set.
+class Validator(ABC):
+    """Validates models on a prepared set.
 
-    References are what the tokenizer makes of the text: in lower case if it lowers, and never
-    matched where it knows no token. `evaluate` compares with the text itself.
-
-    Args:
-        metric: what runs are judged by: `loss` or a metric of the task.
-        sample: how many examples are decoded.
+    Attributes:
+        metric: what runs are judged by.
+        lower_is_better: whether less of it is better.
     """
 
-    def __init__(
-        self, task: Translate, store: Store, metric: str, sample: int, search: SearchConfig
-    ) -> None:
-        self.task = task
-        self.store = store
+    def __init__(self, metric: str, lower_is_better: bool) -> None:
         self.metric = metric
-        self.search = search
-        # Spread over the set, whose order may mean something.
-        step = max(1, len(store) // sample)
-        self.chosen = list(range(0, len(store), step))[:sample]
-        targets = [store["target"][i].tolist() for i in self.chosen]
-        self.references = [task.target.decode(ids) for ids in targets]
-        self._judged_by = [task.target.decode(ids, unknown=NEVER_RIGHT) for ids in targets]
-        self.sources = [task.source.decode(store["source"][i].tolist()) for i in self.chosen]
+        self.lower_is_better = lower_is_better
 
     @torch.inference_mode()
     def __call__(self, objective: Objective, limited: bool = False) -> Validation:
@@ -61,36 +44,38 @@ class Validator:
         was_training = objective.training
         objective.eval()
         try:
-            figures = {"valid_loss": self._loss(objective)}
-            outputs = self._outputs(objective, limited)
-            for name in ("bleu", "exact"):
-                figures[name] = self.task.judge(name, outputs, self._judged_by).value
-            if self.metric not in (*figures, "loss"):
-                judged = self.task.judge(self.metric, outputs, self._judged_by)
-                figures[self.metric] = judged.value
+            loss = self._loss(objective)
+            found = self.measure(objective, loss, limited)
         finally:
             objective.train(was_training)
-        rows = list(zip(self.sources, outputs, self.references, strict=True))
-        return Validation(figures, rows[:SAMPLES])
+        return Validation({"valid_loss": loss, **found.figures}, found.samples)
 
     def goodness(self, validation: Validation) -> float:
         """The figure to judge by, turned so that more is better."""
-        if self.metric == "loss":
-            return -validation.figures["valid_loss"]
-        value = validation.figures[self.metric]
-        return -value if self.metric in self.task.lower_is_better else value
+        value = validation.figures["valid_loss" if self.metric == "loss" else self.metric]
+        return -value if self.lower_is_better else value
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """All of the set, each thing to predict once."""
+
+    @abstractmethod
+    def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:
+        """What there is beside the loss."""
 
     def _loss(self, objective: Objective) -> float:
         total, count = 0.0, 0
-        device = next(objective.model.parameters()).device
-        for indices in Batches(self.store, ("target", "source"), 4096, seed=0).epoch(0):
-            batch = {k: v.to(device) for k, v in self.task.batch(self.store, indices).items()}
+        device = device_of(objective.model)
+        for made in self.batches():
+            batch = {name: value.to(device) for name, value in made.items()}
             total += sum(value.item() for value in objective(batch).values())
             count += sum(objective.counts(batch).values())
         return total / max(count, 1)
 
-    def _outputs(self, objective: Objective, limited: bool) -> list[str]:
-        sources = [self.store["source"][i] for i in self.chosen]
-        limits = [len(self.store["target"][i]) for i in self.chosen] if limited else None
-        found = self.task.predict(objective.model, sources, self.search, limits)
-        return [self.task.text(hypotheses[0]) for hypotheses in found]
+
+def device_of(model: Any) -> torch.device:
+    """Where a model computes; a table of probabilities has no tensors."""
+    if not isinstance(model, nn.Module):
+        return torch.device("cpu")
+    tensors = (*model.parameters(), *model.buffers())
+    return tensors[0].device if tensors else torch.device("cpu")

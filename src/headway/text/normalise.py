@@ -11,15 +11,18 @@ from tokenizers import normalizers
 from headway.text.config import TokenizerConfig
 
 
-def build_normalizer(config: TokenizerConfig) -> normalizers.Normalizer | None:
+def build_normalizer(config: TokenizerConfig, begins: bool = True) -> normalizers.Normalizer | None:
     """The steps that `config` asks for, in order, or None when the text is taken as it is.
+
+    Args:
+        begins: False for what goes on with a text.
 
     Sub-word kinds put one space before every text, so that a word at the start is the same token
     as inside a sentence. It is put there always (even before a space) and taken off always, which
     keeps decoding exact.
     """
     steps = _cleaning(config)
-    if config.kind in ("bpe", "unigram"):
+    if begins and config.kind in ("bpe", "unigram"):
         steps.append(normalizers.Prepend(" "))
     return normalizers.Sequence(steps) if steps else None
 

@@ -8,7 +8,7 @@ import json
 import os
 import random
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ import tokenizers
 from headway.errors import DataError, RunError
 from headway.text.config import LOSSLESS, TokenizerConfig
 from headway.text.dropout import BpeDropout
-from headway.text.normalise import build_cleaner
+from headway.text.normalise import build_cleaner, build_normalizer
 from headway.text.specials import (
     SPECIALS,
     UNK,
@@ -100,6 +100,18 @@ class Tokenizer:
                 raise
             ids.extend(encoding.ids for encoding in encodings)
         return ids
+
+    def encode_running(self, pieces: Iterable[str]) -> Iterator[list[int]]:
+        """The ids of one text that comes in pieces, piece by piece.
+
+        Where pieces end before white space they are together `encode` of the whole text.
+        """
+        begins = True
+        for piece in pieces:
+            check_characters(piece)
+            backend = self._backend if begins else self._continuing
+            yield backend.encode(piece, add_special_tokens=False).ids
+            begins = False
 
     def encode_random(self, text: str, *key: int) -> list[int]:
         """The ids of `text` under BPE dropout: always the same for the same `key`.
@@ -199,6 +211,16 @@ class Tokenizer:
                 f"{', '.join(expected)}); restore it or train again"
             )
         return cls(backend, settings, specials)
+
+    @cached_property
+    def _continuing(self) -> tokenizers.Tokenizer:
+        """The library's tokenizer for what goes on with a text: no space is put before it."""
+        backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
+        backend.encode_special_tokens = True
+        # The library has no way to take a normalizer off again.
+        normalizer = build_normalizer(self._settings, begins=False)
+        backend.normalizer = normalizer or tokenizers.normalizers.Sequence([])
+        return backend
 
     @cached_property
     def _dropout(self) -> BpeDropout:

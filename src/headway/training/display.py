@@ -63,7 +63,8 @@ class Lines:
         self.note(f"step {step}  validation: {shown}{'  (best)' if is_best else ''}")
 
     def samples(self, rows: list[tuple[str, str, str]]) -> None:
-        for source, output, reference in rows:
+        for row in rows:
+            source, output, reference = (text.replace("\n", "⏎") for text in row)
             self.note(f"    {source}\n  = {reference}\n  > {output}")
 
     def close(self) -> None: ...

@@ -43,8 +43,9 @@ class TrainConfig:
     """For `adamw`, `adam_l2` and `sgd`; matrices only, never biases and norms."""
     clip: Annotated[float, Ge(0)] = 1.0
     """Largest norm of the gradient; 0 turns clipping off."""
-    label_smoothing: Annotated[float, Ge(0), Lt(1)] = 0.1
-    """Share of the target's probability spread over the vocabulary."""
+    label_smoothing: Annotated[float, Ge(0), Lt(1)] | None = None
+    """Share of the target's probability spread over the vocabulary. Left out: 0.1 for `translate`,
+    0 otherwise."""
     ema: Annotated[float, Ge(0), Lt(1)] = 0.0
     """Decay of a moving average of the weights, which is then what is validated and kept; 0 is
     off."""

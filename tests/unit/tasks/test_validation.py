@@ -11,8 +11,9 @@ from headway.models import FAMILIES
 from headway.models.recurrent import RecurrentConfig
 from headway.search import SearchConfig
 from headway.tasks import Translate
+from headway.tasks.decoded import DecodedValidator
 from headway.tasks.sequence_loss import SequenceLoss
-from headway.tasks.validation import Validation, Validator
+from headway.tasks.validation import Validation
 
 GREEDY = SearchConfig(beam=1, max_length=8)
 
@@ -25,7 +26,7 @@ def objective(task):
 
 
 def validator(task, store, metric="loss", sample=500):
-    return Validator(task, store, metric, sample, GREEDY)
+    return DecodedValidator(task, store, metric, sample, GREEDY)
 
 
 def test_the_loss_is_the_mean_over_all_words_without_smoothing_or_dropout(task, store, objective):

@@ -1,0 +1,131 @@
+"""A trained language model in use: how likely texts are. Typed results, no printing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.codecs import TextCodec
+from ..data.lines import pieces_of
+from ..errors import DataError
+from ..metrics import perplexity as measures
+from ..metrics.score import Score
+from ..tasks import Language
+from ..tasks.language import window_size
+from ..tasks.sequence_loss import forced_log_probs
+from ..tasks.windows import Window, window_batches, windows_of
+from .results import Scored
+from .trained import Trained
+
+WORD_CHARACTERS = 20
+"""Words are clear where white space comes at least this often on average."""
+
+
+@dataclass(frozen=True)
+class TextEvaluation:
+    """Scores by metric, and what they were taken on.
+
+    Attributes:
+        n_texts: lines, or running texts.
+        n_tokens: end marks included.
+        n_unknown: tokens that stand for something the tokenizer does not know; they are easy to
+            predict, and make every figure too good.
+    """
+
+    scores: dict[str, Score]
+    n_texts: int
+    n_tokens: int
+    n_unknown: int
+
+
+class LanguageModel(Trained):
+    """A language model with its vocabulary, made by `headway.load`."""
+
+    commands = {"score": "--data FILE"}  # noqa: RUF012 (declared a ClassVar by the base)
+    task: Language
+
+    @property
+    def window(self) -> int:
+        """Tokens that the model sees at once; longer texts are scored in several windows."""
+        return window_size(self.config.data)
+
+    def score(self, texts: Sequence[str]) -> list[Scored]:
+        """The log probability of every token of each text, its end included."""
+        encoded = [self._encode(text) for text in texts]
+        windows = list(windows_of([len(ids) for ids in encoded], self.window))
+        values = self._log_probs(encoded, windows)
+        parts: list[list[float]] = [[] for _ in encoded]
+        for window, log_probs in zip(windows, values, strict=True):
+            parts[window.text] += log_probs.tolist()
+        tokens = [self.task.codec.tokenizer.tokens(ids.tolist()) for ids in encoded]
+        return [Scored(sum(part), names, part) for part, names in zip(parts, tokens, strict=True)]
+
+    def evaluate(
+        self, texts: Sequence[str], metrics: Sequence[str] | None = None, resamples: int = 1000
+    ) -> TextEvaluation:
+        """How well texts are predicted; blank ones are left out.
+
+        The end of a text counts as one character and one byte, the line break it stands for.
+        Intervals are taken over windows, so over lines where lines fit into one.
+
+        Args:
+            texts: lines, or whole running texts, each one string.
+            metrics: by default all of the task; the one per word only where white space tells
+                words apart.
+
+        Raises:
+            DataError: there is nothing but blank texts.
+        """
+        for name in metrics or ():
+            if name not in self.task.metrics:
+                raise self.task.unknown_metric(name)
+        texts = [text for text in texts if text.strip()]
+        if not texts:
+            raise DataError("no text to evaluate: all of it is blank; give other data")
+        encoded = [self._encode(text) for text in texts]
+        windows = list(windows_of([len(ids) for ids in encoded], self.window))
+        nll = np.array([-values.sum() for values in self._log_probs(encoded, windows)])
+        tokens = np.array([window.n_tokens for window in windows])
+        # Of a text in several windows each has its share of the characters.
+        shares = np.array([w.n_tokens / len(encoded[w.text]) for w in windows])
+        place = np.array([window.text for window in windows])
+
+        def spread(counts: list[int]) -> np.ndarray:
+            return np.array(counts)[place] * shares
+
+        characters = [len(text) + 1 for text in texts]
+        words = [len(text.split()) for text in texts]
+        counts = {
+            "loss": (measures.cross_entropy, tokens),
+            "perplexity": (measures.perplexity, tokens),
+            "bits_per_character": (measures.bits_per_character, spread(characters)),
+            "bits_per_byte": (
+                measures.bits_per_byte,
+                spread([len(text.encode()) + 1 for text in texts]),
+            ),
+            "word_perplexity": (measures.word_perplexity, spread(words)),
+        }
+        names = metrics or [
+            name
+            for name in self.task.metrics
+            if name != "word_perplexity" or sum(characters) <= WORD_CHARACTERS * sum(words)
+        ]
+        scores = {name: counts[name][0](nll, counts[name][1], resamples) for name in names}
+        unknown = sum(int((ids == TextCodec.unk).sum()) for ids in encoded)
+        return TextEvaluation(scores, len(texts), int(tokens.sum()), unknown)
+
+    def _encode(self, text: str) -> np.ndarray:
+        ids = np.concatenate(list(self.task.codec.encode_running(pieces_of(text))))
+        return ids if len(ids) else self.task.codec.encode_batch([text])[0]
+
+    def _log_probs(
+        self, texts: Sequence[np.ndarray], windows: Sequence[Window]
+    ) -> list[np.ndarray]:
+        """Of the tokens that count in each window."""
+        found: list[np.ndarray] = [np.empty(0)] * len(windows)
+        for rows, batch in window_batches(texts, windows):
+            values = forced_log_probs(self.model, self.to_device(batch)).double().cpu().numpy()
+            lengths = [windows[row].n_tokens for row in rows]
+            for row, part in zip(rows, np.split(values, np.cumsum(lengths)[:-1]), strict=True):
+                found[row] = part
+        return found

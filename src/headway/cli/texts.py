@@ -1,0 +1,135 @@
+"""What `evaluate` and `score` do with language models: which texts, and how figures are printed."""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from ..errors import ConfigError
+from .options import warn
+
+if TYPE_CHECKING:
+    from ..api import LanguageModel, Scored, TextEvaluation
+    from ..data.corpora import Corpus
+    from ..data.read import Row
+
+CHUNK_LINES = 4096
+
+
+def refuse_options(run: Path, given: Mapping[str, Any]) -> None:
+    """Refuses options of translation, which would be passed over."""
+    for option, value in given.items():
+        if value:
+            raise ConfigError(
+                f"{option} is for runs of task 'translate', and {run} is a language model; "
+                "leave it out"
+            )
+
+
+def evaluate_texts(
+    run: Path,
+    model: "LanguageModel",
+    data: str | None,
+    form: str | None,
+    metrics: list[str] | None,
+    as_json: bool,
+) -> None:
+    """Prints how well texts are predicted."""
+    texts = [row.values[0] for row in read_texts(model, data, form)]
+    result = model.evaluate(texts, metrics)
+    rule = {"rule": model.rule["rule"], "step": int(model.rule["step"])}
+    record: dict[str, Any] = {
+        "run": str(run),
+        "n": result.n_texts,
+        "tokens": result.n_tokens,
+        "unknown": result.n_unknown,
+        "window": model.window,
+        "metrics": {name: score.to_dict() for name, score in result.scores.items()},
+        "weights": rule,
+    }
+    if model.others:
+        record["with"] = [
+            {"run": str(one.run.path), "rule": one.rule["rule"], "step": int(one.rule["step"])}
+            for one in model.others
+        ]
+    print(json.dumps(record) if as_json else "\n".join(_table(result, record)))
+    if result.n_unknown:
+        warn(
+            f"{result.n_unknown} of {result.n_tokens} tokens are unknown to the tokenizer, which "
+            "makes every figure too good; a kind of [text] that knows all is bpe or bytes"
+        )
+
+
+def _table(result: "TextEvaluation", record: dict[str, Any]) -> Iterator[str]:
+    yield f"{'metric':18} {'value':>9}  {'95% interval':20}  signature"
+    for score in result.scores.values():
+        interval = "" if score.low is None else f"[{score.low:.4f}, {score.high:.4f}]"
+        yield f"{score.name:18} {score.value:9.4f}  {interval:20}  {score.signature}"
+    weights = record["weights"]
+    yield ""
+    what = "text" if result.n_texts == 1 else "texts"
+    yield (
+        f"{result.n_texts} {what}, {result.n_tokens} tokens, windows of {record['window']}; "
+        f"weights: {weights['rule']}, step {weights['step']}"
+    )
+    for other in record.get("with", []):
+        yield f"with {other['run']}; weights: {other['rule']}, step {other['step']}"
+
+
+def score_texts(model: "LanguageModel", data: str | None, form: str | None, as_json: bool) -> None:
+    """Prints the log probability of each text."""
+    rows = read_texts(model, data, form)
+    while chunk := list(islice(rows, CHUNK_LINES)):
+        texts = [row.values[0] for row in chunk]
+        for text, scored in zip(texts, model.score(texts), strict=True):
+            print(_json(text, scored) if as_json else _line(scored))
+
+
+def _line(scored: "Scored") -> str:
+    return f"{scored.log_prob:.6f}\t{len(scored.token_log_probs)}"
+
+
+def _json(text: str, scored: "Scored") -> str:
+    record = {
+        "text": text,
+        "log_prob": scored.log_prob,
+        "tokens": scored.tokens,
+        "token_log_probs": scored.token_log_probs,
+    }
+    return json.dumps(record, ensure_ascii=False)
+
+
+def read_texts(model: "LanguageModel", data: str | None, form: str | None) -> Iterator["Row"]:
+    """The run's test texts, or those of a file; a running text is one row, all of it."""
+    from ..data.corpora import as_corpora, format_of
+    from ..data.read import Row, read
+
+    if data is None:
+        corpora, root = as_corpora(model.config.data.test, "data.test"), model.config.data.root
+        if not corpora:
+            raise ConfigError(
+                f"the run file of {model.run.path} names no data.test; give --data FILE"
+            )
+    else:
+        corpora, root = (_corpus(model, data, form),), None
+    for corpus in corpora:
+        rows = read(corpus, model.task.columns, Path(root or "."))
+        if format_of(corpus, single=True) == "text":
+            pieces = list(rows)
+            yield Row(("".join(piece.values[0] for piece in pieces),), f"{corpus.file}:1")
+        else:
+            yield from rows
+
+
+def _corpus(model: "LanguageModel", data: str, form: str | None) -> "Corpus":
+    """A file; one that does not tell its format is read as the training data were."""
+    from ..data.corpora import EXTENSIONS, Corpus, Format, as_corpora
+
+    if form is not None and form not in get_args(Format):
+        raise ConfigError(f"--format {form}: expected one of {', '.join(get_args(Format))}")
+    extension = Path(data.removesuffix(".gz")).suffix.lower()
+    learned_from = as_corpora(model.config.data.train, "data.train")
+    if form is None and extension not in EXTENSIONS:
+        form = "text" if any(corpus.format == "text" for corpus in learned_from) else "lines"
+    return Corpus(file=data, format=form or "auto")  # type: ignore[arg-type]

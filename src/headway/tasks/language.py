@@ -1,0 +1,177 @@
+"""Next-token prediction: what `task = "language"` means.
+
+One text column, whose rows are lines or blocks of a running text. Every row is learned from its
+beginning on, without what stood before it; how whole texts are scored is in `windows.py`.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data.codecs import TextCodec, TextConfig, learn_codec
+from ..data.collate import collate_texts, text_batch
+from ..data.corpora import DataConfig, as_corpora
+from ..data.store import Store
+from ..models import SequenceModel, Vocabularies
+from ..search import Hypothesis, Prefix, SearchConfig, StepModel, beam, make_rules, sample
+from .loss import Batch, Objective
+from .sequence_loss import CountedLoss, SequenceLoss
+from .task import Rows, Task
+from .validation import SAMPLES, Validation, Validator, device_of
+from .windows import StoredTexts, window_batches, windows_of
+
+PROMPT, CONTINUED = 32, 48  # tokens of a sample, at most
+DRAWN = SearchConfig(method="sample")
+
+
+class Language(Task):
+    """The task with its codec."""
+
+    name = "language"
+    columns = ("text",)
+    needs = frozenset({"step", "score"})
+    has_source = False
+    family = "decoder"
+    lengths = ("text",)
+    metrics = ("loss", "perplexity", "bits_per_character", "bits_per_byte", "word_perplexity")
+    validated = ("loss", "perplexity")
+    lower_is_better = frozenset(metrics)
+
+    def __init__(self, codec: TextCodec) -> None:
+        self.codec = codec
+
+    @classmethod
+    def learn(cls, rows: Rows, text: TextConfig) -> "Language":  # type: ignore[override]
+        """Learns the tokenizer from texts, or pieces of a running text."""
+        return cls(learn_codec((row[0] for row in rows()), text))
+
+    def save(self, folder: Path) -> None:
+        """`tokenizer.json`."""
+        self.codec.save(folder / "tokenizer.json")
+
+    @classmethod
+    def load(cls, folder: Path) -> "Language":
+        return cls(TextCodec.load(folder / "tokenizer.json"))
+
+    @property
+    def codecs(self) -> dict[str, TextCodec]:
+        return {"text": self.codec}
+
+    @property
+    def vocabularies(self) -> Vocabularies:
+        size = self.codec.tokenizer.size
+        return Vocabularies(size, size, shared=True)
+
+    def describe(self) -> dict[str, Any]:
+        size = self.codec.tokenizer.size
+        kind = self.codec.tokenizer.settings.kind
+        return {"kind": kind, "source": size, "target": size, "shared": True}
+
+    def batch(
+        self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
+    ) -> dict[str, Tensor]:
+        if draw is None or not self.codec.is_random:
+            return collate_texts(store, indices)
+        return text_batch([self.codec.redraw(store["text"][i], (*draw, int(i))) for i in indices])
+
+    def objective(self, model: Any, label_smoothing: float) -> Objective:
+        if isinstance(model, SequenceModel):
+            return SequenceLoss(model, label_smoothing)
+        return CountedLoss(model)
+
+    def validator(
+        self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig
+    ) -> "LanguageValidator":
+        return LanguageValidator(self, store, metric, window_size(data))
+
+    def sequences(self, store: Store) -> StoredTexts:
+        """Whole texts: of running text all blocks as one."""
+        return StoredTexts(store["text"])
+
+    def predict(
+        self,
+        model: StepModel,
+        prompts: Sequence[np.ndarray],
+        config: SearchConfig,
+        limits: Sequence[int],
+        ids: Sequence[int] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """The n best or n drawn texts that begin with each prompt, prompts included.
+
+        Args:
+            prompts: tokens without an end mark.
+            limits: largest length of each text in tokens, END counted.
+            ids: what random draws depend on; the place in `prompts` when not given.
+        """
+        device = device_of(model)
+        batch = {"tgt_in": torch.full((len(prompts), 1), TextCodec.bos, device=device)}
+        longest = torch.tensor(list(limits), device=device)
+        prefixes = [Prefix(prompt.tolist()) for prompt in prompts]
+        rules = make_rules(
+            batch, config, eos=TextCodec.eos, limits=longest, prefixes=prefixes, spellings=None
+        )
+        common: Any = {"bos": TextCodec.bos, "eos": TextCodec.eos, "config": config}
+        common |= {"limits": longest, "rules": rules}
+        if config.method == "sample":
+            return sample(model, batch, **common, ids=ids)
+        return beam(model, batch, **common)
+
+    def continuation(self, prompt: np.ndarray, hypothesis: Hypothesis) -> str:
+        """What a text says after its prompt."""
+        begun = self.codec.decode(prompt.tolist())
+        return self.codec.decode(hypothesis.tokens)[len(begun) :]
+
+
+class LanguageValidator(Validator):
+    """Loss and perplexity over all tokens of all texts, each once, and a few drawn continuations.
+
+    Args:
+        size: tokens of a window; longer texts are scored in several.
+    """
+
+    def __init__(self, task: Language, store: Store, metric: str, size: int) -> None:
+        super().__init__(metric, task.prefers_less(metric))
+        self.task = task
+        self.texts = StoredTexts(store["text"])
+        self.windows = list(windows_of(self.texts.lengths(), size))
+
+    def batches(self) -> Iterator[Batch]:
+        for _, batch in window_batches(self.texts, self.windows):
+            yield batch
+
+    def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:
+        figures = {"perplexity": math.exp(loss) if loss < 709 else math.inf}
+        return Validation(figures, self._samples(objective.model))
+
+    def _samples(self, model: StepModel) -> list[tuple[str, str, str]]:
+        """Beginnings of windows spread over the set, what was drawn after them, and the truth."""
+        step = max(1, len(self.windows) // SAMPLES)
+        chosen = self.windows[::step][:SAMPLES]
+        shown = [self.texts[w.text][w.start : w.stop] for w in chosen]
+        prompts = [tokens[: min(PROMPT, len(tokens) // 2)] for tokens in shown]
+        limits = [len(prompt) + CONTINUED for prompt in prompts]
+        found = self.task.predict(model, prompts, DRAWN, limits)
+        return [
+            (
+                self.task.codec.decode(prompt.tolist()),
+                self.task.continuation(prompt, best),
+                self._truth(tokens, len(prompt)),
+            )
+            for tokens, prompt, [best] in zip(shown, prompts, found, strict=True)
+        ]
+
+    def _truth(self, tokens: np.ndarray, cut: int) -> str:
+        decode = self.task.codec.decode
+        return decode(tokens[: cut + CONTINUED].tolist())[len(decode(tokens[:cut].tolist())) :]
+
+
+def window_size(data: DataConfig) -> int:
+    """The longest that a model was trained on: blocks of running text, or lines."""
+    running = [corpus.format == "text" for corpus in as_corpora(data.train, "data.train")]
+    sizes = {True: data.block, False: data.max_length}
+    return max(sizes[is_running] for is_running in running)

@@ -1,0 +1,168 @@
+"""A language model from the command line: train, evaluate, score, and what is refused."""
+
+import json
+import math
+import random
+
+import pytest
+
+from headway.cli import main
+
+RUN_FILE = """
+task = "language"
+
+[data]
+train = { file = "book.txt", format = "text", part = [0.0, 0.8] }
+valid = { file = "book.txt", format = "text", part = [0.8, 1.0] }
+test = { file = "book.txt", format = "text", part = [0.8, 1.0] }
+block = 16
+
+[text]
+kind = "characters"
+
+[model]
+d_model = 16
+d_ff = 32
+n_heads = 2
+layers = 1
+family = "decoder"
+dropout = 0.0
+
+[train]
+steps = 60
+evaluate_every = 30
+lr = 0.01
+batch_tokens = 256
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Sentences whose letters are easy to foresee, and a run trained on them."""
+    folder = tmp_path_factory.mktemp("language")
+    draw = random.Random(1)
+    words = ["the cat", "a dog", "sat on", "the mat", "and sang"]
+    lines = [" ".join(draw.choices(words, k=4)) for _ in range(120)]
+    (folder / "book.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "lines.txt").write_text("the cat sat\n\nzzz\n", "utf-8")
+    (folder / "run.toml").write_text(RUN_FILE, "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.delenv("HEADWAY_DATA", raising=False)
+        patch.chdir(folder)
+        assert main(["train", "run.toml", "--out", "run"]) == 0
+        yield folder
+
+
+@pytest.fixture
+def headway(place, capfd):
+    def run(*arguments):
+        code = main(list(arguments))
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def fails(headway):
+    def run(*arguments):
+        code, stdout, stderr = headway(*arguments)
+        assert (code, stdout) == (2, ""), stderr
+        return stderr.splitlines()[-1].removeprefix("headway: error: ")
+
+    return run
+
+
+def test_it_learns_and_says_how_well(headway, place):
+    code, stdout, _ = headway("evaluate", "run", "--json")
+    assert code == 0
+    record = json.loads(stdout)
+    metrics = record["metrics"]
+    assert list(metrics) == [
+        "loss",
+        "perplexity",
+        "bits_per_character",
+        "bits_per_byte",
+        "word_perplexity",
+    ]
+    assert set(metrics["loss"]) == {"value", "low", "high", "signature"}
+    loss = metrics["loss"]
+    assert loss["low"] < loss["value"] < loss["high"]
+    assert loss["value"] < 1.6  # 20 letters taken alone would cost 2.8
+    assert metrics["bits_per_character"]["value"] == pytest.approx(loss["value"] / math.log(2))
+    text = (place / "book.txt").read_text("utf-8")
+    assert record["tokens"] == len(text) - int(len(text) * 0.8) + 1
+    assert (record["n"], record["unknown"], record["window"]) == (1, 0, 16)
+    assert record["weights"]["rule"] == "best by loss"
+
+
+def test_the_table_names_what_was_measured(headway):
+    code, stdout, _ = headway("evaluate", "run", "--metric", "loss")
+    assert code == 0
+    assert stdout.splitlines()[0].split()[:2] == ["metric", "value"]
+    assert "nats|per:token|interval:bootstrap95" in stdout
+    assert "windows of 16; weights: best by loss, step" in stdout
+
+
+def test_a_file_is_read_as_the_training_data_were_unless_told_otherwise(headway):
+    whole, lines = (
+        headway("score", "run", "--data", "lines.txt", *more)[1].splitlines()
+        for more in ((), ("--format", "lines"))
+    )
+    assert [line.split("\t")[1] for line in whole] == ["18"]
+    assert [line.split("\t")[1] for line in lines] == ["12", "1", "4"]
+    code, stdout, stderr = headway("evaluate", "run", "--data", "lines.txt", "--json")
+    assert code == 0
+    assert json.loads(stdout)["unknown"] == 3
+    assert "3 of 18 tokens are unknown to the tokenizer" in stderr
+
+
+def test_scores_for_scripts(headway):
+    code, stdout, _ = headway("score", "run", "--data", "lines.txt", "--format", "lines", "--json")
+    assert code == 0
+    first, _, last = map(json.loads, stdout.splitlines())
+    assert first["text"] == "the cat sat"
+    assert first["log_prob"] == pytest.approx(sum(first["token_log_probs"]))
+    assert first["tokens"][:4] == ["t", "h", "e", "▁"]
+    assert last["tokens"] == ["⟨unk⟩"] * 3 + ["⟨eos⟩"]
+
+
+def test_info_and_resume(headway):
+    code, stdout, _ = headway("info", "run")
+    assert code == 0
+    assert "decoder, d_model 16" in stdout
+    assert headway("resume", "run")[0] == 0
+
+
+def test_commands_that_do_not_fit_name_those_that_do(fails):
+    expected = (
+        "has no use for run, which was trained for task 'language'; "
+        "try headway evaluate run or headway score run"
+    )
+    assert fails("translate", "run", "lines.txt") == f"headway translate {expected}"
+    assert fails("export", "run", "--to", "hf", "--out", "out") == f"headway export {expected}"
+    assert fails("search-report", "run") == f"headway search-report {expected}"
+
+
+def test_options_that_do_not_fit_are_refused(fails):
+    assert fails("evaluate", "run", "--beam", "3") == (
+        "--beam is for runs of task 'translate', and run is a language model; leave it out"
+    )
+    assert fails("score", "run", "--source", "lines.txt").startswith("--source is for runs of task")
+    assert fails("evaluate", "run", "--metric", "bleu") == (
+        "no metric 'bleu' for task 'language'; expected one of loss, perplexity, "
+        "bits_per_character, bits_per_byte, word_perplexity"
+    )
+    assert "expected one of auto, lines, text" in fails(
+        "evaluate", "run", "--data", "lines.txt", "--format", "book"
+    )
+
+
+def test_a_model_that_does_not_fit_is_refused(fails, place):
+    (place / "odd.toml").write_text(
+        'task = "language"\ndata.train = "lines.txt"\nmodel.family = "transformer"\n', "utf-8"
+    )
+    message = fails("train", "odd.toml", "--out", "no")
+    assert "goes without a source, which model.family = 'transformer' does not" in message
+    assert not (place / "no").exists()
