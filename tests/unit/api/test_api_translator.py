@@ -349,7 +349,10 @@ def test_everything_works_with_an_ensemble(both, model):
     assert both.translate(["one big dog"], trace=True)[0].trace is not None
     assert len(both.translate(["one big dog"], method="sample", n_best=2)[0].outputs) == 2
     attention = both.attention("one big dog")
-    assert attention.crossing == [["0.decoder.0.cross", "0.decoder.1.cross"], ["1."]]
+    assert attention.crossing == [
+        ["0.decoder.0.cross", "0.decoder.1.cross"],
+        ["1.decoder.attention"],
+    ]
     assert [one.run.path.name for one in both.others] == ["recurrent"]
 
 
