@@ -291,6 +291,8 @@ class _Assembly:
             if field.name not in used
             and getattr(settings, field.name) != getattr(usual, field.name)
         ]
+        if any(corpus.weight != 1.0 for corpus in self._corpora("train")):
+            given.append("data.train.weight")
         if given:
             family = self.config.model.family
             self._note("Settings", f"{', '.join(given)} not used: {family} learns by counting")
