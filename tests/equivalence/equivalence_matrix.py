@@ -30,6 +30,8 @@ _PART = (
     "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
 )
 _NOTHING = "without attention there is nothing to look at"
+_COUNTED = "what is counted once has no updates to accumulate"
+_FORMULAS = "compared with the formulas, in fractions and dictionaries or by hand, in unit/models"
 
 TRANSFORMERS = (
     "transformer rms",
@@ -53,14 +55,33 @@ RECURRENTS = (
     "recurrent gru feeding",
     "recurrent lstm feeding",
 )
-VARIANTS = ("transformer post-norm", *TRANSFORMERS, *RECURRENTS)
+RECURRENT_DECODERS = ("recurrent_decoder rnn", "recurrent_decoder lstm")
+MARKOVS = ("markov add-k", "markov skips", "markov selective")
+VARIANTS = (
+    "transformer post-norm",
+    *TRANSFORMERS,
+    *RECURRENTS,
+    "decoder gpt-2",
+    *RECURRENT_DECODERS,
+    *MARKOVS,
+)
+COUNTED = ("markov", *MARKOVS)
+WITHOUT_ATTENTION = (
+    "recurrent rnn none",
+    "recurrent lstm none",
+    "recurrent_decoder",
+    *RECURRENT_DECODERS,
+    *COUNTED,
+)
+WITHOUT_SOURCE = ("decoder", "decoder gpt-2", "recurrent_decoder", *RECURRENT_DECODERS, *COUNTED)
 BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LOOP for row in VARIANTS},
     **{(row, "resumed"): _LOOP for row in VARIANTS},
     **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder")},
-    **{(row, "fused"): _NOTHING for row in ("recurrent rnn none", "recurrent lstm none")},
-    **{("decoder gpt-2", column): _LOOP for column in ("procs", "resumed")},
-    **{(row, "edges"): _NO_SOURCE for row in ("decoder", "decoder gpt-2")},
+    **{(row, "refer"): _FORMULAS for row in COUNTED},
+    **{(row, "fused"): _NOTHING for row in WITHOUT_ATTENTION},
+    **{(row, "edges"): _NO_SOURCE for row in WITHOUT_SOURCE},
+    **{(row, "accum"): _COUNTED for row in COUNTED},
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

@@ -7,11 +7,21 @@ from ..nn.random import drawing_from
 from .convolutional import CONVOLUTIONAL
 from .decoder import DECODER
 from .family import Family, Output, SequenceModel, Vocabularies
+from .markov import MARKOV
 from .recurrent import RECURRENT
+from .recurrent_decoder import RECURRENT_DECODER
 from .transformer import TRANSFORMER
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for family in (TRANSFORMER, RECURRENT, CONVOLUTIONAL, DECODER)
+    family.name: family
+    for family in (
+        TRANSFORMER,
+        RECURRENT,
+        CONVOLUTIONAL,
+        DECODER,
+        RECURRENT_DECODER,
+        MARKOV,
+    )
 }
 
 __all__ = ["FAMILIES", "Family", "Output", "SequenceModel", "Vocabularies", "drawing_from"]
