@@ -4,14 +4,34 @@ To add a family from your own program, put a `Family` into `FAMILIES` before you
 """
 
 from ..nn.random import drawing_from
+from .bag import BAG
 from .convolutional import CONVOLUTIONAL
 from .decoder import DECODER
-from .family import Family, Output, SequenceModel, Vocabularies
+from .encoder import ENCODER
+from .family import Family, LabelModel, Output, SequenceModel, Vocabularies
 from .recurrent import RECURRENT
+from .recurrent_encoder import RECURRENT_ENCODER
 from .transformer import TRANSFORMER
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for family in (TRANSFORMER, RECURRENT, CONVOLUTIONAL, DECODER)
+    family.name: family
+    for family in (
+        TRANSFORMER,
+        RECURRENT,
+        CONVOLUTIONAL,
+        DECODER,
+        BAG,
+        RECURRENT_ENCODER,
+        ENCODER,
+    )
 }
 
-__all__ = ["FAMILIES", "Family", "Output", "SequenceModel", "Vocabularies", "drawing_from"]
+__all__ = [
+    "FAMILIES",
+    "Family",
+    "LabelModel",
+    "Output",
+    "SequenceModel",
+    "Vocabularies",
+    "drawing_from",
+]
