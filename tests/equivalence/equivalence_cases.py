@@ -21,6 +21,7 @@ from headway.text import BOS, EOS, PAD
 VOCABULARY = 14
 STEPS_TAUGHT = 40
 SPECIALS = 4  # words begin here
+LABELS = 3
 
 SMALL: dict[str, dict[str, Any]] = {
     "transformer": {
@@ -33,6 +34,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "recurrent": {"d_model": 16},
     "convolutional": {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2},
     "decoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
+    "encoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
+    "recurrent_encoder": {"d_model": 16},
 }
 TRANSFORMERS: dict[str, dict[str, Any]] = {
     "post-norm": {"residual": "post"},
@@ -63,6 +66,14 @@ RECURRENTS: dict[str, dict[str, Any]] = {
     "gru feeding": {"score": "scaled_dot", "input_feeding": True},
     "lstm feeding": {"cell": "lstm", "score": "dot", "input_feeding": True, "layers": 2},
 }
+ENCODERS: dict[str, dict[str, Any]] = {
+    "first": {"pooling": "first", "positions": "rotary"},
+    "post-norm": {"residual": "post", "positions": "learned", "max_positions": 40},
+}
+RECURRENT_ENCODERS: dict[str, dict[str, Any]] = {
+    "lstm": {"cell": "lstm", "layers": 2, "bidirectional": False},
+    "rnn mean": {"cell": "rnn", "pooling": "mean"},
+}
 GPT2 = {
     "positions": "learned",
     "max_positions": 40,
@@ -89,8 +100,12 @@ class Case:
         return FAMILIES[self.family].source != "none"
 
     def build(self, vocabulary: int = VOCABULARY, dropout: float = 0.0, seed: int = 0) -> Any:
-        """A random model in evaluation mode."""
+        """A random model in evaluation mode; one that counts has seen some labelled texts."""
         family, sizes = FAMILIES[self.family], Vocabularies(vocabulary, vocabulary, shared=True)
+        if "classify" in self.abilities:
+            sizes = Vocabularies(vocabulary, LABELS, shared=False)
+        if family.count is not None:
+            return family.count(family.config(**self.settings), sizes, labelled(vocabulary))
         given = {**SMALL.get(self.family, {}), "dropout": dropout, **self.settings}
         torch.manual_seed(seed)
         model: Any = family.build(family.config(**given).resolve(100, sizes), sizes)
@@ -123,6 +138,12 @@ CASES = [
     *(Case(f"transformer {name}", "transformer", given) for name, given in TRANSFORMERS.items()),
     *(Case(f"recurrent {name}", "recurrent", given) for name, given in RECURRENTS.items()),
     Case("decoder gpt-2", "decoder", GPT2),
+    *(Case(f"encoder {name}", "encoder", given) for name, given in ENCODERS.items()),
+    *(
+        Case(f"recurrent_encoder {name}", "recurrent_encoder", given)
+        for name, given in RECURRENT_ENCODERS.items()
+    ),
+    Case("bag counts", "bag", {"weighting": "counts", "ngrams": (1, 3)}),
 ]
 
 
@@ -152,6 +173,13 @@ def has_source(case: Case) -> bool:
 def words(n: int, seed: int, vocabulary: int = VOCABULARY) -> list[int]:
     draw = torch.Generator().manual_seed(seed)
     return torch.randint(SPECIALS, vocabulary, (n,), generator=draw).tolist()
+
+
+def labelled(vocabulary: int = VOCABULARY) -> list[tuple[np.ndarray, int]]:
+    """Texts and the number of the label of each."""
+    return [
+        (np.array([*words(seed % 9, seed, vocabulary), EOS]), seed % LABELS) for seed in range(30)
+    ]
 
 
 def make_batch(
@@ -209,12 +237,14 @@ __all__ = [
     "BOS",
     "CASES",
     "EOS",
+    "LABELS",
     "PAD",
     "VOCABULARY",
     "Case",
     "equivalence",
     "has_source",
     "is_family",
+    "labelled",
     "make_batch",
     "same_hypotheses",
     "some_batch",

@@ -29,6 +29,9 @@ _NO_SOURCE = "a language model has no source that could be empty or long"
 _PART = (
     "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
 )
+_NO_STEP = "it writes nothing: there is no step, and nothing to search"
+_LABEL_LOOP = "as for the other families: two processes know an objective, not what it is of"
+_COUNTED = "it is fitted at once, without updates"
 _NOTHING = "without attention there is nothing to look at"
 
 TRANSFORMERS = (
@@ -53,6 +56,11 @@ RECURRENTS = (
     "recurrent gru feeding",
     "recurrent lstm feeding",
 )
+STEPPING = ("cached", "prefix", "greedy", "wide", "best", "terms", "drawn", "forced")
+ENCODERS = ("encoder", "encoder first", "encoder post-norm")
+RECURRENT_ENCODERS = ("recurrent_encoder", "recurrent_encoder lstm", "recurrent_encoder rnn mean")
+BAGS = ("bag", "bag counts")
+LABELLERS = (*BAGS, *RECURRENT_ENCODERS, *ENCODERS)
 VARIANTS = ("transformer post-norm", *TRANSFORMERS, *RECURRENTS)
 BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LOOP for row in VARIANTS},
@@ -61,6 +69,12 @@ BLANKS: dict[tuple[str, str], str] = {
     **{(row, "fused"): _NOTHING for row in ("recurrent rnn none", "recurrent lstm none")},
     **{("decoder gpt-2", column): _LOOP for column in ("procs", "resumed")},
     **{(row, "edges"): _NO_SOURCE for row in ("decoder", "decoder gpt-2")},
+    **{(row, column): _NO_STEP for row in LABELLERS for column in STEPPING},
+    **{(row, "fused"): _NOTHING for row in (*BAGS, *RECURRENT_ENCODERS)},
+    **{(row, column): _COUNTED for row in BAGS for column in ("accum", "procs", "resumed")},
+    **{(row, "procs"): _LABEL_LOOP for row in (*RECURRENT_ENCODERS, *ENCODERS)},
+    **{(row, "resumed"): _LOOP for row in (*RECURRENT_ENCODERS[1:], *ENCODERS[1:])},
+    ("encoder first", "refer"): _PART,
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

@@ -11,21 +11,26 @@ from headway.runs import RunDir
 
 
 def write_data(folder: Path, seed: int = 0) -> None:
-    """Words spelled backwards, for training and validation; the words alone for language models."""
+    """Words spelled backwards, for training and validation; the words alone for language models;
+    the words with their first letter as a label."""
     draw = random.Random(seed)
     for name, n in (("train", 200), ("valid", 12)):
         lines = ["".join(draw.choices("abcdefgh", k=draw.randint(1, 9))) for _ in range(n)]
         text = "".join(f"{line}\t{line[::-1]}\n" for line in lines)
         (folder / f"{name}.tsv").write_text(text, "utf-8")
+        labels = "".join(f"{line},{line[0]}\n" for line in lines)
+        (folder / f"{name}.csv").write_text(f"text,label\n{labels}", "utf-8")
         (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 def write_run_file(folder: Path, case: Case, train: dict[str, Any]) -> Path:
     """A run file with everything on that draws at random: dropout in model and tokenizer."""
     model = {**SMALL.get(case.family, {}), "family": case.family, "dropout": 0.2, **case.settings}
-    if case.family in ("transformer", "decoder"):
+    if case.family in ("transformer", "decoder", "encoder"):
         model |= {"attention_dropout": 0.1, "activation_dropout": 0.1}
-    kind = "tsv" if case.has_source else "txt"
+    task, kind = ("translate", "tsv") if case.has_source else ("language", "txt")
+    if "classify" in case.abilities:
+        task, kind = "classify", "csv"
     tables: dict[str, dict[str, Any]] = {
         "data": {"train": f"train.{kind}", "valid": f"valid.{kind}"},
         "text": {"kind": "bpe", "size": 280, "dropout": 0.2},
@@ -33,7 +38,6 @@ def write_run_file(folder: Path, case: Case, train: dict[str, Any]) -> Path:
         "train": train,
         "search": {"max_length": 12},
     }
-    task = "translate" if case.has_source else "language"
     lines = [f'task = "{task}"', "seed = 7", 'device = "cpu"']
     for name, table in tables.items():
         lines += [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]

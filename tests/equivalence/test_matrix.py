@@ -14,6 +14,9 @@ transformer               x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 recurrent                 x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 convolutional             x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 decoder                   x  x  x  x  x  x  x  x  x  .  x  x  x  x  x  x  .
+bag                       .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
+recurrent_encoder         .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  x  x
+encoder                   .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  x  x
 transformer post-norm     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 transformer rms           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer rotary        x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
@@ -34,10 +37,15 @@ recurrent gru cosine      x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent gru feeding     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent lstm feeding    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 decoder gpt-2             x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  x
+encoder first             .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
+encoder post-norm         .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+recurrent_encoder lstm    .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+recurrent_encoder rnn mean.  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+bag counts                .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
 """  # noqa: E501
 
 
-WIDTH = 25  # of the names
+WIDTH = 26  # of the names
 
 
 def expected_rows():

@@ -34,7 +34,7 @@ def test_what_is_saved_is_loaded(codec, tmp_path):
 @pytest.mark.parametrize("content", ["[1, 2]", '{"a": 1}', "[", '["a", '])
 def test_a_damaged_file_is_an_error(content, tmp_path):
     (tmp_path / "labels.json").write_text(content, "utf-8")
-    with pytest.raises(RunError, match="labels.json .*restore it from a copy"):
+    with pytest.raises(RunError, match=r"labels\.json .*restore it from a copy"):
         LabelCodec.load(tmp_path / "labels.json")
 
 
@@ -48,7 +48,7 @@ def test_a_single_label_is_an_error():
 
 
 def test_labels_that_are_texts_are_an_error():
-    with pytest.raises(DataError, match="more than 65536 different labels.*another column"):
+    with pytest.raises(DataError, match=r"more than 65536 different labels.*another column"):
         LabelCodec.learn(map(str, range(70_000)))
 
 

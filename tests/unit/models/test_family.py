@@ -21,10 +21,17 @@ SMALL = {
     "recurrent": {"d_model": 8},
     "convolutional": {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1},
     "decoder": {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1},
+    "encoder": {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1},
+    "recurrent_encoder": {"d_model": 8},
 }
 names = pytest.mark.parametrize("name", list(FAMILIES))
+trained = pytest.mark.parametrize(
+    "name", [name for name, family in FAMILIES.items() if family.learns == "gradient"]
+)
+WRITERS = [name for name, family in FAMILIES.items() if "step" in family.abilities]
+writers = pytest.mark.parametrize("name", WRITERS)
 with_source = pytest.mark.parametrize(
-    "name", [name for name, family in FAMILIES.items() if family.source == "needed"]
+    "name", [name for name in WRITERS if FAMILIES[name].source == "needed"]
 )
 
 
@@ -39,7 +46,8 @@ def test_a_family_is_known_by_its_name(name):
     family = FAMILIES[name]
     assert family.name == family.config().family == name
     assert is_dataclass(family.config)
-    assert {"step", "score"} <= family.abilities
+    assert {"step", "score"} <= family.abilities or "classify" in family.abilities
+    assert (family.count is None) == (family.learns == "gradient")
 
 
 @names
@@ -75,7 +83,7 @@ def test_sharing_all_needs_one_vocabulary(name):
         build(name, APART, share="all")
 
 
-@names
+@trained
 def test_the_seed_decides_the_weights(name):
     weights = []
     for seed in (1, 1, 2):
@@ -85,7 +93,7 @@ def test_the_seed_decides_the_weights(name):
     assert not all(torch.equal(a, b) for a, b in zip(weights[0], weights[2], strict=True))
 
 
-@names
+@writers
 def test_every_parameter_gets_a_gradient(name):
     """One that does not would be dead weight, and would stop several processes."""
     model = build(name, APART, dropout=0.0)

@@ -12,4 +12,6 @@ def test_padding_is_left_out():
 
 
 def test_a_row_of_padding_alone_is_zero():
-    assert mean_pool(torch.ones(1, 2, 3), torch.zeros(1, 2, dtype=torch.bool)).tolist() == [[0.0] * 3]
+    assert mean_pool(torch.ones(1, 2, 3), torch.zeros(1, 2, dtype=torch.bool)).tolist() == [
+        [0.0] * 3
+    ]
