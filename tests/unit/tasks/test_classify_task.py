@@ -74,7 +74,7 @@ def test_a_batch_is_texts_and_labels(task, store):
 
 def test_segmentations_are_drawn_anew(tmp_path):
     rows = [("abab abba", "x"), ("baba", "y")]
-    task = Classify.learn(lambda: iter(rows), TextConfig(size=300, dropout=0.5))
+    task = Classify.learn(lambda: iter(rows), TextConfig(dropout=0.5))
     (tmp_path / "a.tsv").write_text("abab abba\tx\nbaba\ty\n", "utf-8")
     made = prepare([Corpus(file="a.tsv")], task.codecs, tmp_path / "s", root=tmp_path).store
     drawn = [task.batch(made, np.array([0]), (1, epoch))["src"] for epoch in (1, 1, 2, 3, 4)]
