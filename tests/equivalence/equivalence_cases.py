@@ -4,6 +4,7 @@ A family is tried with what it declares it can do; one that is new to the table 
 default settings until it gets small ones here.
 """
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,12 +15,13 @@ import pytest
 import torch
 
 from headway.data.collate import pair_batch
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, SequenceModel, Vocabularies
 from headway.search import Hypothesis
 from headway.text import BOS, EOS, PAD
 
 VOCABULARY = 14
 STEPS_TAUGHT = 40
+SEQUENCES_COUNTED = 60
 SPECIALS = 4  # words begin here
 LABELS = 3
 
@@ -34,6 +36,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "recurrent": {"d_model": 16},
     "convolutional": {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2},
     "decoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
+    "recurrent_decoder": {"d_model": 16},
     "encoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
     "recurrent_encoder": {"d_model": 16},
 }
@@ -82,6 +85,17 @@ GPT2 = {
 }
 
 
+RECURRENT_DECODERS: dict[str, dict[str, Any]] = {
+    "rnn": {"cell": "rnn", "share": False},
+    "lstm": {"cell": "lstm", "layers": 2},
+}
+MARKOVS: dict[str, dict[str, Any]] = {
+    "add-k": {"order": 3, "smoothing": "add-k", "k": 0.1},
+    "skips": {"skips": True},
+    "selective": {"skips": 3, "selective": True},
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A family with settings; its name is a row of the matrix."""
@@ -99,12 +113,17 @@ class Case:
     def has_source(self) -> bool:
         return FAMILIES[self.family].source != "none"
 
+    @property
+    def counts(self) -> bool:
+        """Whether it learns by counting, not by gradient."""
+        return FAMILIES[self.family].learns == "counting"
+
     def build(self, vocabulary: int = VOCABULARY, dropout: float = 0.0, seed: int = 0) -> Any:
         """A random model in evaluation mode; one that counts has seen some labelled texts."""
         family, sizes = FAMILIES[self.family], Vocabularies(vocabulary, vocabulary, shared=True)
         if "classify" in self.abilities:
             sizes = Vocabularies(vocabulary, LABELS, shared=False)
-        if family.count is not None:
+        if family.count is not None and "classify" in self.abilities:
             return family.count(family.config(**self.settings), sizes, labelled(vocabulary))
         given = {**SMALL.get(self.family, {}), "dropout": dropout, **self.settings}
         torch.manual_seed(seed)
@@ -121,6 +140,8 @@ class Case:
 
         It is the same object each time; tests leave its weights alone.
         """
+        if self.counts:
+            return self._counted(vocabulary)
         model = self.build(vocabulary)
         batches = [some_batch(seed, vocabulary) for seed in range(3)]
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
@@ -132,12 +153,30 @@ class Case:
             optimizer.step()
         return model.requires_grad_(False)
 
+    def _counted(self, vocabulary: int) -> Any:
+        """Some words come far more often than others: equal counts would make outputs ties."""
+        family, sizes = FAMILIES[self.family], Vocabularies(vocabulary, vocabulary, shared=True)
+        assert family.count is not None
+        draw, possible = random.Random(0), range(SPECIALS - 1, vocabulary)  # unknowns among them
+        shares = [1 / (1 + place) ** 1.5 for place in range(len(possible))]
+        sequences = [
+            np.array([*draw.choices(possible, shares, k=draw.randint(0, 9)), EOS])
+            for _ in range(SEQUENCES_COUNTED)
+        ]
+        given = {**SMALL.get(self.family, {}), **self.settings}
+        return family.count(family.config(**given).resolve(100, sizes), sizes, sequences).eval()
+
 
 CASES = [
     *(Case(name, name) for name in FAMILIES),
     *(Case(f"transformer {name}", "transformer", given) for name, given in TRANSFORMERS.items()),
     *(Case(f"recurrent {name}", "recurrent", given) for name, given in RECURRENTS.items()),
     Case("decoder gpt-2", "decoder", GPT2),
+    *(
+        Case(f"recurrent_decoder {name}", "recurrent_decoder", given)
+        for name, given in RECURRENT_DECODERS.items()
+    ),
+    *(Case(f"markov {name}", "markov", given) for name, given in MARKOVS.items()),
     *(Case(f"encoder {name}", "encoder", given) for name, given in ENCODERS.items()),
     *(
         Case(f"recurrent_encoder {name}", "recurrent_encoder", given)
@@ -168,6 +207,28 @@ def is_family(case: Case) -> bool:
 
 def has_source(case: Case) -> bool:
     return case.has_source
+
+
+def has_gradients(case: Case) -> bool:
+    return not case.counts
+
+
+@torch.inference_mode()
+def teacher_forced(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    """Logits of every word at every place (B, T, V); of a counted model its log probabilities."""
+    if isinstance(model, SequenceModel):
+        return model.output(model(batch))
+    tokens, impossible = batch["tgt_in"], torch.full(batch["tgt_in"].shape, -torch.inf)
+    rows = [
+        impossible if word == PAD else model.log_probs(tokens, torch.full_like(tokens, word))
+        for word in range(model.size)
+    ]
+    return torch.stack(rows, dim=-1)
+
+
+def differ(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether logits differ clearly somewhere; what is impossible in both does not."""
+    return bool((one - other).nan_to_num(0.0).abs().max() > 1e-2)
 
 
 def words(n: int, seed: int, vocabulary: int = VOCABULARY) -> list[int]:
@@ -241,7 +302,9 @@ __all__ = [
     "PAD",
     "VOCABULARY",
     "Case",
+    "differ",
     "equivalence",
+    "has_gradients",
     "has_source",
     "is_family",
     "labelled",
@@ -249,5 +312,6 @@ __all__ = [
     "same_hypotheses",
     "some_batch",
     "sources_of",
+    "teacher_forced",
     "words",
 ]

@@ -31,8 +31,10 @@ _PART = (
 )
 _NO_STEP = "it writes nothing: there is no step, and nothing to search"
 _LABEL_LOOP = "as for the other families: two processes know an objective, not what it is of"
-_COUNTED = "it is fitted at once, without updates"
+_FITTED = "it is fitted at once, without updates"
 _NOTHING = "without attention there is nothing to look at"
+_COUNTED = "what is counted once has no updates to accumulate"
+_FORMULAS = "compared with the formulas, in fractions and dictionaries or by hand, in unit/models"
 
 TRANSFORMERS = (
     "transformer rms",
@@ -56,22 +58,41 @@ RECURRENTS = (
     "recurrent gru feeding",
     "recurrent lstm feeding",
 )
+RECURRENT_DECODERS = ("recurrent_decoder rnn", "recurrent_decoder lstm")
+MARKOVS = ("markov add-k", "markov skips", "markov selective")
+VARIANTS = (
+    "transformer post-norm",
+    *TRANSFORMERS,
+    *RECURRENTS,
+    "decoder gpt-2",
+    *RECURRENT_DECODERS,
+    *MARKOVS,
+)
+COUNTED = ("markov", *MARKOVS)
+WITHOUT_ATTENTION = (
+    "recurrent rnn none",
+    "recurrent lstm none",
+    "recurrent_decoder",
+    *RECURRENT_DECODERS,
+    *COUNTED,
+)
+WITHOUT_SOURCE = ("decoder", "decoder gpt-2", "recurrent_decoder", *RECURRENT_DECODERS, *COUNTED)
 STEPPING = ("cached", "prefix", "greedy", "wide", "best", "terms", "drawn", "forced")
 ENCODERS = ("encoder", "encoder first", "encoder post-norm")
 RECURRENT_ENCODERS = ("recurrent_encoder", "recurrent_encoder lstm", "recurrent_encoder rnn mean")
 BAGS = ("bag", "bag counts")
 LABELLERS = (*BAGS, *RECURRENT_ENCODERS, *ENCODERS)
-VARIANTS = ("transformer post-norm", *TRANSFORMERS, *RECURRENTS)
 BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LOOP for row in VARIANTS},
     **{(row, "resumed"): _LOOP for row in VARIANTS},
     **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder")},
-    **{(row, "fused"): _NOTHING for row in ("recurrent rnn none", "recurrent lstm none")},
-    **{("decoder gpt-2", column): _LOOP for column in ("procs", "resumed")},
-    **{(row, "edges"): _NO_SOURCE for row in ("decoder", "decoder gpt-2")},
+    **{(row, "refer"): _FORMULAS for row in COUNTED},
+    **{(row, "fused"): _NOTHING for row in WITHOUT_ATTENTION},
+    **{(row, "edges"): _NO_SOURCE for row in WITHOUT_SOURCE},
+    **{(row, "accum"): _COUNTED for row in COUNTED},
     **{(row, column): _NO_STEP for row in LABELLERS for column in STEPPING},
     **{(row, "fused"): _NOTHING for row in (*BAGS, *RECURRENT_ENCODERS)},
-    **{(row, column): _COUNTED for row in BAGS for column in ("accum", "procs", "resumed")},
+    **{(row, column): _FITTED for row in BAGS for column in ("accum", "procs", "resumed")},
     **{(row, "procs"): _LABEL_LOOP for row in (*RECURRENT_ENCODERS, *ENCODERS)},
     **{(row, "resumed"): _LOOP for row in (*RECURRENT_ENCODERS[1:], *ENCODERS[1:])},
     ("encoder first", "refer"): _PART,

@@ -25,7 +25,9 @@ def write_data(folder: Path, seed: int = 0) -> None:
 
 def write_run_file(folder: Path, case: Case, train: dict[str, Any]) -> Path:
     """A run file with everything on that draws at random: dropout in model and tokenizer."""
-    model = {**SMALL.get(case.family, {}), "family": case.family, "dropout": 0.2, **case.settings}
+    model = {**SMALL.get(case.family, {}), "family": case.family, **case.settings}
+    if not case.counts:
+        model["dropout"] = 0.2
     if case.family in ("transformer", "decoder", "encoder"):
         model |= {"attention_dropout": 0.1, "activation_dropout": 0.1}
     task, kind = ("translate", "tsv") if case.has_source else ("language", "txt")

@@ -1,6 +1,6 @@
-"""A recurrent encoder-decoder from the formulas: one sentence, one word, one cell at a time.
+"""Recurrent models from the formulas: one sentence, one word, one cell at a time.
 
-It reads the weights of a headway model and shares no code with it; cells are those of `torch.nn`.
+They read the weights of a headway model and share no code with it; cells are those of `torch.nn`.
 """
 
 import math
@@ -104,3 +104,13 @@ def logits_by_formula(model, source, target):
             hidden = x
         logits.append(model.output.weight @ hidden + model.output.bias)
     return torch.stack(logits)
+
+
+@torch.inference_mode()
+def language_logits_by_formula(model, tokens):
+    """The same of a language model, which begins with zeros (T, V)."""
+    config = model.config
+    inputs = list(model.embedding[tokens] * math.sqrt(config.d_model))
+    for layer in model.decoder.stack:
+        inputs, _ = Cell(config.cell, layer, "_l0").read(inputs)
+    return torch.stack([model.output.weight @ hidden + model.output.bias for hidden in inputs])

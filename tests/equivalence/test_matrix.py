@@ -14,6 +14,8 @@ transformer               x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 recurrent                 x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 convolutional             x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 decoder                   x  x  x  x  x  x  x  x  x  .  x  x  x  x  x  x  .
+recurrent_decoder         x  x  .  x  x  x  x  x  x  .  x  x  x  x  x  x  x
+markov                    x  x  .  x  x  x  x  x  x  .  x  x  x  .  x  x  .
 bag                       .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
 recurrent_encoder         .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  x  x
 encoder                   .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  x  x
@@ -37,6 +39,11 @@ recurrent gru cosine      x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent gru feeding     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent lstm feeding    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 decoder gpt-2             x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  x
+recurrent_decoder rnn     x  x  .  x  x  x  x  x  x  .  x  x  x  x  .  .  x
+recurrent_decoder lstm    x  x  .  x  x  x  x  x  x  .  x  x  x  x  .  .  x
+markov add-k              x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
+markov skips              x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
+markov selective          x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
 encoder first             .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 encoder post-norm         .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 recurrent_encoder lstm    .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x

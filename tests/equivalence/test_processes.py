@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from equivalence_cases import equivalence, is_family
 from equivalence_runs import logged, total_loss, write_data, write_run_file
 
@@ -49,7 +50,7 @@ def torchrun(folder, run_file, out):
     )
 
 
-@equivalence("procs", "step", "score", only=is_family)
+@equivalence("procs", "step", "score", only=lambda c: is_family(c) and not c.counts)
 def test_two_processes_are_one(case, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
     write_data(tmp_path)
@@ -67,3 +68,18 @@ def test_two_processes_are_one(case, tmp_path, monkeypatch):
     norms = [logged(tmp_path / name, "norm")[6] for name in ("one", "two")]
     assert norms[0] == pytest.approx(norms[1], rel=1e-4)
     assert one[2] != pytest.approx(one[6], abs=1e-3)  # it did learn something meanwhile
+
+
+@equivalence("procs", "step", "score", only=lambda c: is_family(c) and c.counts)
+def test_of_two_processes_one_counts(case, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
+    write_data(tmp_path)
+    run_file = write_run_file(tmp_path, case, {})
+    done = torchrun(tmp_path, run_file, tmp_path / "two")
+    assert done.returncode == 0, done.stderr
+    api.train(api.read_config(run_file), tmp_path / "one")
+    one, two = (RunDir.open(tmp_path / name).load_weights()[0] for name in ("one", "two"))
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    for name in ("valid_loss", "samples"):
+        assert logged(tmp_path / "one", name) == logged(tmp_path / "two", name)

@@ -11,7 +11,7 @@ import math
 import pytest
 import torch
 from equivalence_cases import VOCABULARY, equivalence, some_batch
-from recurrent_reference import logits_by_formula
+from recurrent_reference import language_logits_by_formula, logits_by_formula
 
 from headway.nn.positions import sinusoidal
 
@@ -230,6 +230,16 @@ def test_recurrent_formulas(case):
         target = batch["tgt_in"][row][batch["tgt_valid"][row]]
         expected = logits_by_formula(model, source, target)
         torch.testing.assert_close(found[row, : len(target)], expected, **CLOSE)
+
+
+@equivalence("refer", only=lambda case: case.family == "recurrent_decoder")
+def test_recurrent_language_formulas(case):
+    model, batch = case.build(), some_batch()
+    found = logits_of(model, batch)
+    for row, valid in enumerate(batch["tgt_valid"]):
+        tokens = batch["tgt_in"][row][valid]
+        expected = language_logits_by_formula(model, tokens)
+        torch.testing.assert_close(found[row, : len(tokens)], expected, **CLOSE)
 
 
 # Convolutional

@@ -193,6 +193,10 @@ def test_a_budget_in_minutes_is_measured_once_and_then_a_number_of_updates(
     check_same(out, tmp_path / "steps", every=1)
 
 
+def is_language_model(case):
+    return is_family(case) and not case.has_source
+
+
 def is_trained(case):
     return is_family(case) and FAMILIES[case.family].learns == "gradient"
 
@@ -210,7 +214,7 @@ def test_a_classifier_goes_on_where_it_stood(case, folder, tmp_path):
     assert len(logged(tmp_path / "whole", "accuracy")) == 2
 
 
-@equivalence("resumed", "step", "score", only=lambda c: is_family(c) and not c.has_source)
+@equivalence("resumed", "step", "score", only=lambda c: is_language_model(c) and not c.counts)
 def test_a_language_model_goes_on_where_it_stood(case, folder, tmp_path):
     """Its judge is the loss, which falls: it trains to its planned end."""
     settings = {**TRAIN, "steps": 8, "metric": "loss"}
@@ -223,3 +227,23 @@ def test_a_language_model_goes_on_where_it_stood(case, folder, tmp_path):
     api.resume(tmp_path / "stopped")
     check_same(tmp_path / "stopped", tmp_path / "whole")
     assert len(logged(tmp_path / "whole", "perplexity")) == 2
+
+
+@equivalence("resumed", "step", "score", only=lambda c: is_language_model(c) and c.counts)
+@pytest.mark.parametrize("moment", ["note", "validation", "samples"])
+def test_what_was_counted_is_counted_again_unless_it_was_finished(case, folder, tmp_path, moment):
+    class Crashing(Silent):
+        """At the first call of this kind; the first note comes before the vocabulary."""
+
+    def crash(*_, **__):
+        raise Crash
+
+    setattr(Crashing, moment, crash)
+    config = config_of(folder, case, {})
+    api.train(config, tmp_path / "whole")
+    with pytest.raises(Crash):
+        api.train(config, tmp_path / "stopped", Crashing())
+    api.resume(tmp_path / "stopped")
+    check_same(tmp_path / "stopped", tmp_path / "whole")
+    assert len(logged(tmp_path / "stopped", "perplexity")) == 1
+    assert RunDir.open(tmp_path / "stopped").log.read()[-1]["finished"]

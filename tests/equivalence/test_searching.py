@@ -13,6 +13,7 @@ from equivalence_cases import (
     same_hypotheses,
     some_batch,
     sources_of,
+    teacher_forced,
     words,
 )
 
@@ -28,6 +29,7 @@ from headway.search import (
     greedy,
     sample,
 )
+from headway.tasks.sequence_loss import forced_log_probs
 
 MARKS = {"bos": BOS, "eos": EOS}
 SEEDS = (0, 7)  # sources that the models have learnt, and some that they have not
@@ -107,8 +109,7 @@ def test_search_score_is_forced_score_is_teacher_forced(case, k):
         walked = forced(model, sources, targets, valid, bos=BOS)
         begin = torch.full_like(targets[:, :1], BOS)
         teacher = {**sources, "tgt_in": torch.cat([begin, targets[:, :-1]], dim=1)}
-        with torch.inference_mode():
-            passed = model.output.log_probs(model(teacher)[valid], targets[valid])
+        passed = forced_log_probs(model, {**teacher, "tgt_out": targets, "tgt_valid": valid})
         torch.testing.assert_close(walked[valid], passed, rtol=1e-4, atol=1e-4)
         for one, scores, mask in zip(found, walked, valid, strict=True):
             assert one.token_log_probs == pytest.approx(scores[mask].tolist(), abs=1e-4)
@@ -129,8 +130,7 @@ def every_output(model, source, alpha):
         ended = torch.tensor(rows)  # (M, n+1)
         batch = {k: v.expand(len(ended), -1) for k, v in source.items()}
         batch["tgt_in"] = torch.nn.functional.pad(ended[:, :-1], (1, 0), value=BOS)
-        with torch.inference_mode():
-            log_probs = model.output(model(batch)).log_softmax(-1).gather(2, ended[..., None])
+        log_probs = teacher_forced(model, batch).log_softmax(-1).gather(2, ended[..., None])
         for tokens, steps in zip(ended.tolist(), log_probs.squeeze(2).tolist(), strict=True):
             score = sum(steps) / len(steps) ** alpha
             found.append(Hypothesis(tokens[:-1], sum(steps), score, steps, True))

@@ -1,7 +1,7 @@
 """One update: micro-batches that are accumulated do what one big batch does."""
 
 import torch
-from equivalence_cases import equivalence, some_batch
+from equivalence_cases import equivalence, has_gradients, some_batch
 
 from headway.tasks.sequence_loss import SequenceLoss
 from headway.training.processes import Processes
@@ -31,7 +31,7 @@ def check_same(one, other, close=1e-5):
         torch.testing.assert_close(value, weights(other)[name], rtol=close, atol=close)
 
 
-@equivalence("accum", "score")
+@equivalence("accum", "score", only=has_gradients)
 def test_accumulated_is_the_big_batch(case):
     """Micro-batches of unequal size and length: each word counts once, whatever it came with."""
     big, small = updater_of(case), updater_of(case)
@@ -45,7 +45,7 @@ def test_accumulated_is_the_big_batch(case):
     check_same(big, small)
 
 
-@equivalence("accum", "score")
+@equivalence("accum", "score", only=has_gradients)
 def test_with_dropout_a_micro_batch_draws_by_its_index_not_by_its_place(case):
     """What two processes rely on: whoever takes micro-batch 1 draws the masks of micro-batch 1."""
     first, second = rows(some_batch(1), 0, 3), rows(some_batch(1), 3, 6)
@@ -63,7 +63,7 @@ def test_with_dropout_a_micro_batch_draws_by_its_index_not_by_its_place(case):
     assert abs(swapped.losses["loss"] - result.losses["loss"]) > 1e-4
 
 
-@equivalence("accum", "score")
+@equivalence("accum", "score", only=has_gradients)
 def test_micro_batches_side_by_side_are_those_in_turn(case):
     """Threads draw what one thread draws, and gradients are added in the same order."""
     in_turn, side_by_side = updater_of(case, dropout=0.3), updater_of(case, dropout=0.3, workers=2)
@@ -74,7 +74,7 @@ def test_micro_batches_side_by_side_are_those_in_turn(case):
     check_same(in_turn, side_by_side, 1e-6)
 
 
-@equivalence("accum", "score")
+@equivalence("accum", "score", only=has_gradients)
 def test_with_dropout_every_update_and_every_seed_draws_anew(case):
     batch = some_batch(1)
     losses = [

@@ -168,3 +168,99 @@ def test_a_model_that_does_not_fit_is_refused(fails, place):
     message = fails("train", "odd.toml", "--out", "no")
     assert "goes without a source, which model.family = 'transformer' does not" in message
     assert not (place / "no").exists()
+
+
+# Models that count
+
+COUNTED = RUN_FILE.partition("[model]")[0] + '[model]\nfamily = "markov"\n'
+SETTINGS = {
+    "unigram": "order = 0\n",
+    "chain": "order = 3\n",
+    "skips": "order = 2\nskips = 4\n",
+    "selective": 'order = 2\nskips = 4\nselective = true\nsmoothing = "add-k"\nk = 0.1\n',
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_markov_chain_is_counted_saved_evaluated_and_scored(name, headway, place):
+    (place / f"{name}.toml").write_text(COUNTED + SETTINGS[name], "utf-8")
+    code, stdout, stderr = headway("train", f"{name}.toml", "--out", name)
+    assert code == 0, stderr
+    assert "weights:  counted, step 0" in stdout
+    assert stderr.count("  > ") == 3  # continuations that were drawn
+    code, stdout, _ = headway("evaluate", name, "--json")
+    assert code == 0
+    loss = json.loads(stdout)["metrics"]["loss"]["value"]
+    assert loss == pytest.approx(logged_loss(place / name), rel=1e-5)
+    code, stdout, _ = headway("score", name, "--data", "lines.txt", "--format", "lines", "--json")
+    assert code == 0
+    first, *_ = map(json.loads, stdout.splitlines())
+    assert first["log_prob"] < 0
+    assert headway("info", name)[0] == 0
+
+
+def logged_loss(run):
+    records = map(json.loads, (run / "log.jsonl").read_text("utf-8").splitlines())
+    [found] = [record["valid_loss"] for record in records if "valid_loss" in record]
+    return found
+
+
+def test_higher_orders_see_more_and_go_together_with_networks(headway, place):
+    for name in ("unigram", "chain"):
+        (place / f"{name}.toml").write_text(COUNTED + SETTINGS[name], "utf-8")
+        headway("train", f"{name}.toml", "--out", f"{name}-2")
+    assert logged_loss(place / "chain-2") < logged_loss(place / "unigram-2") - 1
+    code, stdout, _ = headway("evaluate", "run", "--with", "chain-2", "--json")
+    assert code == 0
+    alone = json.loads(headway("evaluate", "run", "--json")[1])["metrics"]["loss"]["value"]
+    assert json.loads(stdout)["metrics"]["loss"]["value"] < alone
+
+
+def test_a_recurrent_language_model_learns(headway, place):
+    settings = 'family = "recurrent_decoder"\ncell = "lstm"\nd_model = 24\n'
+    learned = "\n[train]" + RUN_FILE.partition("[train]")[2]
+    given = COUNTED.replace('family = "markov"\n', settings) + learned
+    (place / "lstm.toml").write_text(given, "utf-8")
+    assert headway("train", "lstm.toml", "--out", "lstm")[0] == 0
+    code, stdout, _ = headway("evaluate", "lstm", "--json")
+    assert code == 0
+    assert json.loads(stdout)["metrics"]["loss"]["value"] < 1.6
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            "order = 9\n",
+            "model: model.order = 9 needs a sequence of at least 9 tokens, the end mark counted, "
+            "and the longest of the training data has 4; set model.order to 4 or less",
+        ),
+        (
+            "order = 3\nskips = true\n",
+            "model: model.skips is for the second order and model.order is 3; "
+            "set model.order = 2 or model.skips = false",
+        ),
+        (
+            "selective = true\n",
+            "model: model.selective chooses among the votes of earlier words, which there are only "
+            "with skips; set model.skips = true or model.selective = false",
+        ),
+    ],
+)
+def test_what_cannot_be_counted_leaves_nothing_behind(settings, message, fails, place):
+    (place / "short.txt").write_text("abc\nb\n\n", "utf-8")
+    (place / "short.toml").write_text(
+        'task = "language"\ndata.train = "short.txt"\ntext.kind = "characters"\n'
+        f'[model]\nfamily = "markov"\n{settings}',
+        "utf-8",
+    )
+    assert fails("train", "short.toml", "--out", "short") == message
+    assert not (place / "short").exists()
+
+
+def test_a_markov_chain_does_not_translate(fails, place):
+    (place / "pairs.toml").write_text(
+        'data.train = "pairs.tsv"\nmodel.family = "markov"\n', "utf-8"
+    )
+    message = fails("train", "pairs.toml", "--out", "no")
+    assert "reads a source, which model.family = 'markov' does not; take one of transf" in message

@@ -294,6 +294,8 @@ class _Assembly:
         ]
         if any(corpus.weight != 1.0 for corpus in self._corpora("train")):
             given.append("data.train.weight")
+        if self.config.text.dropout:
+            given.append("text.dropout")
         if given:
             family = self.config.model.family
             self._note("Settings", f"{', '.join(given)} not used: {family} learns by counting")

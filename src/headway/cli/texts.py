@@ -92,8 +92,8 @@ def _json(text: str, scored: "Scored") -> str:
 
 def read_texts(model: "LanguageModel", data: str | None, form: str | None) -> Iterator["Row"]:
     """The run's test texts, or those of a file; a running text is one row, all of it."""
-    from ..data.corpora import as_corpora, format_of
-    from ..data.read import Row, read
+    from ..data.corpora import as_corpora
+    from ..data.read import read_whole
 
     if data is None:
         corpora, root = as_corpora(model.config.data.test, "data.test"), model.config.data.root
@@ -104,12 +104,7 @@ def read_texts(model: "LanguageModel", data: str | None, form: str | None) -> It
     else:
         corpora, root = (_corpus(model, data, form),), None
     for corpus in corpora:
-        rows = read(corpus, model.task.columns, Path(root or "."))
-        if format_of(corpus, single=True) == "text":
-            pieces = list(rows)
-            yield Row(("".join(piece.values[0] for piece in pieces),), f"{corpus.file}:1")
-        else:
-            yield from rows
+        yield from read_whole(corpus, model.task.columns, Path(root or "."))
 
 
 def _corpus(model: "LanguageModel", data: str, form: str | None) -> "Corpus":

@@ -15,7 +15,7 @@ from headway.data.corpora import Corpus, column_of, files_of, format_of
 from headway.data.lines import read_lines, read_pieces
 from headway.errors import ConfigError, DataError
 
-__all__ = ["Row", "read", "read_lines"]
+__all__ = ["Row", "read", "read_lines", "read_whole"]
 
 
 class Row(NamedTuple):
@@ -51,6 +51,14 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
     if corpus.part is None:
         return rows()
     return (_part_of_text if form == "text" else _part)(rows, *corpus.part)
+
+
+def read_whole(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
+    """The same where a running text is one row, all of it."""
+    rows = read(corpus, columns, root)
+    if format_of(corpus, single=len(columns) == 1) != "text":
+        return rows
+    return iter([Row(("".join(row.values[0] for row in rows),), f"{corpus.file}:1")])
 
 
 Rows = Callable[[], Iterator[Row]]

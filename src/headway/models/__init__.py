@@ -9,7 +9,9 @@ from .convolutional import CONVOLUTIONAL
 from .decoder import DECODER
 from .encoder import ENCODER
 from .family import Family, LabelModel, Output, SequenceModel, Vocabularies
+from .markov import MARKOV
 from .recurrent import RECURRENT
+from .recurrent_decoder import RECURRENT_DECODER
 from .recurrent_encoder import RECURRENT_ENCODER
 from .transformer import TRANSFORMER
 
@@ -20,6 +22,8 @@ FAMILIES: dict[str, Family] = {
         RECURRENT,
         CONVOLUTIONAL,
         DECODER,
+        RECURRENT_DECODER,
+        MARKOV,
         BAG,
         RECURRENT_ENCODER,
         ENCODER,

@@ -107,7 +107,7 @@ class Convolutional(SequenceModel):
         return key[:, None], value[:, None]
 
     def decode(
-        self, tokens: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor, past: Recent
+        self, tokens: Tensor, memory: tuple[Tensor, Tensor], mask: masks.Mask, past: Recent
     ) -> tuple[Tensor, Recent]:
         """tokens (B, N, t) after the past -> hidden (B, N, t, D) and the past with them."""
         embedded = self._embed(tokens, self.target_embedding, self.target_positions, past.length)
@@ -128,7 +128,7 @@ class Convolutional(SequenceModel):
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         memory, past = state.memory, state.cache["past"]
         assert isinstance(past, Recent)
-        mask = masks.padding(memory["valid"])
+        mask = masks.Shared(masks.padding(memory["valid"]))
         hidden, past = self.decode(tokens, (memory["key"], memory["value"]), mask, past)
         return self.output(hidden[:, :, -1]), state.successor({"past": past})
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-import torch
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor, nn
 from torch.nn.functional import embedding
@@ -20,7 +19,7 @@ from ..nn.dropout import Dropout
 from ..nn.layers import RESIDUALS, EncoderLayer, FeedForward, make_norm
 from ..nn.positions import Learned, NoPositions, Rotary, Sinusoidal
 from ..nn.step import Past, State
-from .family import Family, Output, SequenceModel, Vocabularies
+from .family import Family, Output, SequenceModel, Vocabularies, make_embedding
 from .transformer import PRESETS
 
 
@@ -113,8 +112,8 @@ class Decoder(SequenceModel):
         c: Any = config  # resolved: no size is None
         self.config = config
         self.embed_scale = math.sqrt(c.d_model) if c.scale_embeddings else 1.0
-        self.embedding = _weight(vocabularies.target, c.d_model)
-        final = self.embedding if c.share else _weight(vocabularies.target, c.d_model)
+        self.embedding = make_embedding(vocabularies.target, c.d_model)
+        final = self.embedding if c.share else make_embedding(vocabularies.target, c.d_model)
         self.output = Output(final, c.output_bias)
         self.positions = self._make_positions()
         self.dropout = Dropout(c.dropout)
@@ -175,11 +174,6 @@ class Decoder(SequenceModel):
         )
         feed = FeedForward(c.d_model, c.d_ff, c.activation, c.gated, c.bias, c.activation_dropout)
         return EncoderLayer(attention, feed, lambda: RESIDUALS[c.residual](self._norm(), c.dropout))
-
-
-def _weight(size: int, d_model: int) -> nn.Parameter:
-    """Normal with standard deviation `1/sqrt(D)`: times sqrt(D) they have unit variance."""
-    return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)
 
 
 DECODER = Family(

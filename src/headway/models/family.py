@@ -125,8 +125,6 @@ def make_embeddings(
 ) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
     """Weights of source, target and output: one matrix (`all`), two (`target`) or three (`none`).
 
-    Normal with standard deviation `1/sqrt(D)`: times sqrt(D) they have unit variance.
-
     Raises:
         ValueError: one matrix for two vocabularies.
     """
@@ -135,16 +133,17 @@ def make_embeddings(
             'model.share = "all" needs one vocabulary for source and target; '
             'set text.shared = true or model.share = "target"'
         )
-
-    def weight(size: int) -> nn.Parameter:
-        return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)
-
-    target = weight(vocabularies.target)
-    source = target if share == "all" else weight(vocabularies.source)
-    output = weight(vocabularies.target) if share == "none" else target
+    target = make_embedding(vocabularies.target, d_model)
+    source = target if share == "all" else make_embedding(vocabularies.source, d_model)
+    output = make_embedding(vocabularies.target, d_model) if share == "none" else target
     return source, target, output
+
+
+def make_embedding(size: int, d_model: int) -> nn.Parameter:
+    """Normal with standard deviation `1/sqrt(D)`: times sqrt(D) they have unit variance."""
+    return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)
 
 
 def make_head(n_labels: int, d_model: int) -> Output:
     """The output layer of a model that gives labels."""
-    return Output(nn.Parameter(torch.randn(n_labels, d_model) * d_model**-0.5), bias=True)
+    return Output(make_embedding(n_labels, d_model), bias=True)

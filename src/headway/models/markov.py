@@ -309,5 +309,11 @@ def _empty(config: MarkovConfig, vocabularies: Vocabularies) -> Any:
 
 
 MARKOV = Family(
-    "markov", MarkovConfig, _empty, frozenset({"step", "score"}), learns="counting", count=count
+    "markov",
+    MarkovConfig,
+    _empty,
+    frozenset({"step", "score"}),
+    learns="counting",
+    source="none",
+    count=count,
 )

@@ -194,7 +194,7 @@ class Transformer(SequenceModel):
         assert isinstance(past, Past)
         x = self._embed(tokens, self.target_embedding, self.target_positions, past.length)
         mask = past.open(tokens.size(1), tokens.size(2))
-        memory_mask = masks.padding(memory["valid"])
+        memory_mask = masks.Shared(masks.padding(memory["valid"]))
         for i, layer in enumerate(self._decoder_layers()):
             cross = memory[f"{i}.key"], memory[f"{i}.value"]
             x = layer.step(x, past, i, mask, cross, memory_mask)

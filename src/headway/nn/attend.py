@@ -11,6 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from .capture import recorder
 from .dropout import factors
+from .masks import Mask, Shared
 from .scores import ScaledDot, Score
 
 FEW = 16
@@ -23,7 +24,7 @@ def attend(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    mask: Tensor | None = None,
+    mask: Mask | None = None,
     bias: Tensor | None = None,
     dropout: float = 0.0,
     owner: nn.Module | None = None,
@@ -42,9 +43,12 @@ def attend(
     """
     record = recorder()
     is_plain = record is None and dropout == 0.0 and isinstance(score, ScaledDot)
-    if is_plain and key.size(-1) == value.size(-1):
-        if _is_small(query, mask, bias):
+    is_fused = is_plain and key.size(-1) == value.size(-1)
+    if isinstance(mask, Shared):
+        if is_fused and bias is None and _is_small(query, mask):
             return _attend_with_few(query, key, value, mask)
+        mask = mask.mask
+    if is_fused:
         return scaled_dot_product_attention(query, key, value, attn_mask=_merge(mask, bias, query))
     scores = score.score(query, key)  # (B, H, Q, K)
     if bias is not None:
@@ -57,25 +61,23 @@ def attend(
     return weights @ value
 
 
-def _is_small(query: Tensor, mask: Tensor | None, bias: Tensor | None) -> bool:
+def _is_small(query: Tensor, mask: Shared) -> bool:
     """Whether this is a step of a search on the CPU, with something to see for every query."""
     return (
         query.size(-2) <= FEW
         and query.device.type == "cpu"
-        and bias is None
+        and query.dtype == torch.float32
         and not torch.is_grad_enabled()
-        and (mask is None or bool(mask.any(dim=-1).all()))
+        and mask.is_open
     )
 
 
-def _attend_with_few(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+def _attend_with_few(query: Tensor, key: Tensor, value: Tensor, mask: Shared) -> Tensor:
     """The same for few queries: plain products then beat the CPU's fused kernel."""
-    scores = (query @ key.mT).mul_(query.size(-1) ** -0.5)  # (B, H, Q, K)
-    if mask is not None:
-        # Adding -inf is several times faster than filling through a mask that is spread out.
-        hidden = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill_(~mask, -torch.inf)
-        scores.add_(hidden)
-    return scores.softmax(-1) @ value
+    B, H, Q, E = query.shape
+    scores = torch.bmm(query.reshape(B * H, Q, E), key.flatten(0, 1).mT)
+    weights = scores.mul_(E**-0.5).view(B, H, Q, -1).add_(mask.added).softmax(-1)
+    return torch.bmm(weights.flatten(0, 1), value.flatten(0, 1)).view(B, H, Q, -1)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:

@@ -8,6 +8,7 @@ are held as the score has prepared them.
 from torch import Tensor, nn
 
 from .attend import attend
+from .masks import Mask
 from .positions import Rotary
 from .scores import ScaledDot, Score
 from .step import Past
@@ -44,21 +45,21 @@ class SelfAttention(nn.Module):
         _initialise(self.qkv, [n_heads * d_head, n_heads * d_head, n_heads * self.d_value])
         _initialise(self.out, [d_model])
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask | None = None, bias: Tensor | None = None) -> Tensor:
         """x (B, T, D), mask and bias broadcastable to (B, H, T, T) -> (B, T, D)."""
-        query, key, value = self._project(x, 0)
+        query, key, value = self._project(x, 0, x.size(1))
         dropout = self.dropout if self.training else 0.0
         heads = attend(query, key, value, mask, bias, dropout, owner=self, score=self.score)
         return self.out(heads.transpose(1, 2).flatten(2))
 
-    def step(self, x: Tensor, past: Past, layer: int, mask: Tensor) -> Tensor:
+    def step(self, x: Tensor, past: Past, layer: int, mask: Mask) -> Tensor:
         """The newest positions x (B, N, t, D) of all hypotheses, which join the past.
 
         Args:
             mask: which slots of the past each position sees (B, 1, N*t, K), its own included.
         """
         _, N, t, _ = x.shape
-        query, key, value = self._project(x, past.length - t)  # (B, H, N*t, E)
+        query, key, value = self._project(x.flatten(1, 2), past.length - t, t)  # (B, H, N*t, E)
         key, value = past.write(layer, key, value)
         heads = attend(query, key, value, mask, owner=self, score=self.score)  # (B, H, N*t, E')
         return self.out(heads.transpose(1, 2).flatten(2)).unflatten(1, (N, t))
@@ -68,15 +69,16 @@ class SelfAttention(nn.Module):
         """What a `Past` needs to know: heads and width of keys and of values."""
         return (self.n_heads, self.d_head), (self.n_heads, self.d_value)
 
-    def _project(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor, Tensor]:
-        """x (B, T, D), or several of them (B, N, T, D) that come out as one (B, H, N*T, E)."""
+    def _project(self, x: Tensor, offset: int, t: int) -> tuple[Tensor, Tensor, Tensor]:
+        """x (B, T, D) -> (B, H, T, E) each; every `t` positions begin at `offset` again."""
         H, E = self.n_heads, self.d_head
         parts = self.qkv(x).split([H * E, H * E, H * self.d_value], dim=-1)
-        query, key, value = (_heads(part, H) for part in parts)  # (B, H, T, E) or (B, H, N, T, E)
+        query, key, value = (_heads(part, H) for part in parts)
         if self.rotary is not None:
-            query, key = self.rotary(query, offset), self.rotary(key, offset)
-        if x.dim() == 4:
-            query, key, value = query.flatten(2, 3), key.flatten(2, 3), value.flatten(2, 3)
+            query, key = (
+                self.rotary(part.unflatten(2, (-1, t)), offset).flatten(2, 3)
+                for part in (query, key)
+            )
         return query, self.score.prepare(key), value
 
 
@@ -110,22 +112,22 @@ class CrossAttention(nn.Module):
         key, value = self.kv(memory).split([H * self.d_head, H * self.d_value], dim=-1)
         return self.score.prepare(_heads(key, H)), _heads(value, H)
 
-    def forward(self, x: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, key: Tensor, value: Tensor, mask: Mask | None = None) -> Tensor:
         """x (B, T, D) attends to projected keys and values -> (B, T, D)."""
         query = _heads(self.query(x), self.n_heads)
         dropout = self.dropout if self.training else 0.0
         heads = attend(query, key, value, mask, None, dropout, owner=self, score=self.score)
         return self.out(heads.transpose(1, 2).flatten(2))
 
-    def step(self, x: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    def step(self, x: Tensor, key: Tensor, value: Tensor, mask: Mask | None) -> Tensor:
         """x (B, N, t, D): the beams are folded into the query axis, the memory is not copied."""
         _, N, t, _ = x.shape
         return self(x.flatten(1, 2), key, value, mask).unflatten(1, (N, t))
 
 
 def _heads(x: Tensor, n_heads: int) -> Tensor:
-    """(B, ..., H*E) -> (B, H, ..., E)."""
-    return x.unflatten(-1, (n_heads, -1)).movedim(-2, 1)
+    """(B, T, H*E) -> (B, H, T, E)."""
+    return x.unflatten(2, (n_heads, -1)).transpose(1, 2)
 
 
 def _initialise(linear: nn.Linear, parts: list[int]) -> None:

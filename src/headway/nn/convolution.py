@@ -13,6 +13,7 @@ from torch.nn.functional import glu, pad
 
 from .attend import attend
 from .dropout import Dropout
+from .masks import Mask
 from .step import select
 
 HALF = math.sqrt(0.5)
@@ -87,7 +88,7 @@ class SourceAttention(nn.Module):
         self.out = make_linear(d_model, d_model)
 
     def forward(
-        self, x: Tensor, embedded: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+        self, x: Tensor, embedded: Tensor, key: Tensor, value: Tensor, mask: Mask | None
     ) -> Tensor:
         """x and embedded (B, Q, D), key and value (B, 1, S, D) -> x with what it attends to."""
         query = (self.query(x) + embedded) * HALF
@@ -110,7 +111,7 @@ class ConvolutionalDecoderLayer(nn.Module):
         earlier: Tensor,
         embedded: Tensor,
         memory: tuple[Tensor, Tensor],
-        mask: Tensor | None,
+        mask: Mask | None,
     ) -> tuple[Tensor, Tensor]:
         """The newest positions of all hypotheses, and the inputs that the next ones will need.
 

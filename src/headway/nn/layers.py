@@ -11,6 +11,7 @@ from torch.nn.functional import gelu, relu, silu
 
 from .attention import CrossAttention, SelfAttention
 from .dropout import Dropout
+from .masks import Mask
 from .step import Past
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
@@ -102,11 +103,11 @@ class EncoderLayer(nn.Module):
         self.attention, self.feed = attention, feed
         self.attention_residual, self.feed_residual = residual(), residual()
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask | None) -> Tensor:
         x = self.attention_residual(x, lambda y: self.attention(y, mask))
         return self.feed_residual(x, self.feed)
 
-    def step(self, x: Tensor, past: Past, layer: int, mask: Tensor) -> Tensor:
+    def step(self, x: Tensor, past: Past, layer: int, mask: Mask) -> Tensor:
         """The newest positions x (B, N, t, D) with their past."""
         x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask))
         return self.feed_residual(x, self.feed)
@@ -142,9 +143,9 @@ class DecoderLayer(nn.Module):
         x: Tensor,
         past: Past,
         layer: int,
-        mask: Tensor,
+        mask: Mask,
         memory: tuple[Tensor, Tensor],
-        memory_mask: Tensor | None,
+        memory_mask: Mask | None,
     ) -> Tensor:
         """The newest positions x (B, N, t, D) with their past and the projected memory."""
         x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask))

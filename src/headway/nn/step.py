@@ -73,7 +73,7 @@ class Past:
         self.visible = torch.zeros(rows, 1, 0, dtype=torch.bool, device=like.device)
         self.length = 0
 
-    def open(self, n: int, t: int) -> Tensor:
+    def open(self, n: int, t: int) -> masks.Shared:
         """Makes slots for `t` tokens of each of `n` hypotheses and says who sees which slot.
 
         Returns:
@@ -83,7 +83,7 @@ class Past:
         mask = masks.descent(self.visible, t)  # (B, N, t, K)
         self.visible = mask[:, :, -1]
         self.length += t
-        return mask.flatten(1, 2)[:, None]
+        return masks.Shared(mask.flatten(1, 2)[:, None])
 
     def write(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Fills the newest slots of a layer and gives all of it.

@@ -80,6 +80,7 @@ class Trained:
             "minutes_to_best": self.minutes_to_best,
             "minutes": self.minutes,
             "machine": self.machine,
+            "notes": list(self.judged.notes),
         }
 
 
@@ -207,6 +208,7 @@ class Comparison:
             "lower_is_better": first.lower_is_better if first else None,
             "set": self.scored_set,
             "n": first.n if first else None,
+            "n_counts": first.n_of if first else None,
             "budget": self.budget.to_dict(),
             "seeds": self.seeds,
             "decode_counts": first.speed_of if first else None,
@@ -242,7 +244,7 @@ class Comparison:
         judged = self.runs[0].judged
         seeds = f"; {self.seeds} seeds each" if self.seeds > 1 else ""
         return (
-            f"{judged.score.name} on the {SETS[self.scored_set]} ({judged.n:,} inputs), "
+            f"{judged.score.name} on the {SETS[self.scored_set]} ({judged.n:,} {judged.n_of}), "
             f"{self._better()}; budget: {self.budget.words}{seeds}"
         )
 
@@ -344,6 +346,9 @@ class Comparison:
             yield "Budgets are those of the run files and may differ."
         if self.scored_set == "valid":
             yield "The run files name no data.test: these data also chose the weights."
+        for row in self.rows:
+            for note in dict.fromkeys(note for run in row.runs for note in run.judged.notes):
+                yield f"{row.name}: {note}."
         machines = sorted({run.machine for run in self.runs})
         yield f"Trained on {'; '.join(machines)}."
 

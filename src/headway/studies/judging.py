@@ -12,7 +12,7 @@ from typing import Literal
 from ..api import RunConfig, load
 from ..api.config import stored_config
 from ..data.corpora import as_corpora
-from ..data.read import Row, read
+from ..data.read import Row, read_whole
 from ..errors import ConfigError
 from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
@@ -40,11 +40,12 @@ class Judged:
 
     Attributes:
         metric: as run files name it.
-        n: inputs that were scored.
+        n: how much was scored, in `n_of`.
         speed: of `speed_of` per second, while the set was worked through.
         speed_of: what is counted, such as "output tokens".
         by_length: by the length of the input, short to long; empty unless asked for.
         length_unit: what lengths count, such as "words".
+        notes: what a reader of the score has to know.
     """
 
     metric: str
@@ -55,6 +56,8 @@ class Judged:
     speed_of: str
     by_length: tuple[LengthScore, ...] = ()
     length_unit: str = ""
+    n_of: str = "inputs"
+    notes: tuple[str, ...] = ()
 
 
 def judged(run: str | Path, by_length: ByLength | None = None) -> Judged:
@@ -70,7 +73,7 @@ def judged(run: str | Path, by_length: ByLength | None = None) -> Judged:
 def metric_of(config: RunConfig) -> str:
     """What runs are compared by; a loss depends on the vocabulary and compares nothing."""
     metric = config.train.metric
-    return TASKS[config.task].metrics[0] if metric in ("auto", "loss") else metric
+    return COMPARED[config.task] if metric in ("auto", "loss") else metric
 
 
 def scored_set(config: RunConfig) -> ScoredSet:
@@ -87,10 +90,10 @@ def scored_set(config: RunConfig) -> ScoredSet:
 
 
 def scored_rows(config: RunConfig) -> Iterator[Row]:
-    """The rows of the data a run is scored on."""
+    """The rows of the data a run is scored on; a running text is one."""
     name = scored_set(config)
     for corpus in as_corpora(getattr(config.data, name), f"data.{name}"):
-        yield from read(corpus, TASKS[config.task].columns, Path(config.data.root or "."))
+        yield from read_whole(corpus, TASKS[config.task].columns, Path(config.data.root or "."))
 
 
 def _judged_translation(run: str | Path, config: RunConfig, by_length: ByLength | None) -> Judged:
@@ -121,6 +124,29 @@ def _judged_translation(run: str | Path, config: RunConfig, by_length: ByLength 
             LengthScore(b.low, b.high, b.label, len(b.rows), score(b.rows)) for b in parts
         ),
         length_unit=unit,
+    )
+
+
+def _judged_language(run: str | Path, config: RunConfig, by_length: ByLength | None) -> Judged:
+    """How well texts are predicted. Nothing is decoded: the speed is that of forced scoring."""
+    metric, model = metric_of(config), load(run)
+    texts = [row.values[0] for row in scored_rows(config) if row.values[0].strip()]
+    started = time.perf_counter()
+    found = model.evaluate(texts, [metric], resamples=RESAMPLES)
+    seconds = time.perf_counter() - started
+    notes: tuple[str, ...] = ()
+    if found.n_unknown:
+        unknown = f"{found.n_unknown:,} of {found.n_tokens:,} tokens are unknown to its tokenizer"
+        notes = (f"{unknown}, which makes the figure too good",)
+    return Judged(
+        metric=metric,
+        score=found.scores[metric],
+        lower_is_better=metric in model.task.lower_is_better,
+        n=sum(len(text) + 1 for text in texts),
+        n_of="characters",
+        speed=found.n_tokens / seconds,
+        speed_of="scored tokens",
+        notes=notes,
     )
 
 
@@ -158,6 +184,12 @@ def _judged_labels(run: str | Path, config: RunConfig, by_length: ByLength | Non
 
 
 Judge = Callable[[str | Path, RunConfig, ByLength | None], Judged]
-JUDGES: dict[str, Judge] = {"translate": _judged_translation, "classify": _judged_labels}
+JUDGES: dict[str, Judge] = {
+    "translate": _judged_translation,
+    "language": _judged_language,
+    "classify": _judged_labels,
+}
+COMPARED = {"translate": "bleu", "language": "bits_per_character", "classify": "accuracy"}
+"""By task, what runs are compared by where their run files leave it open."""
 HAVE_LENGTHS = frozenset({"translate", "classify"})
 """Tasks whose judge looks at lengths."""

@@ -11,11 +11,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing import current_process, get_context
 from typing import Any, TypeVar
 
 import torch
+from torch import nn
 
 from ..errors import ConfigError, DataError, RunError
 
@@ -27,6 +28,8 @@ DECODE_TOKENS = 8192
 """Source tokens times beam in one batch: larger ones leave the processor's caches."""
 WORTH = 32
 """Rows for each process from which on it is worth its start."""
+SMALL = 2**27
+"""Weights times hypotheses of a step up to which a second thread costs more than it gives."""
 
 
 def decode_batches(lengths: Sequence[int], beam: int, parts: int = 1) -> Iterator[list[int]]:
@@ -53,6 +56,13 @@ def n_processes(n_rows: int, device: torch.device) -> int:
     if device.type != "cpu" or not can_fork:
         return 1
     return max(1, min(torch.get_num_threads(), n_rows // WORTH))
+
+
+def fitting_threads(model: object, n_hypotheses: int) -> AbstractContextManager[None]:
+    """One thread where the steps of a search are small, such as those of a single sentence."""
+    weights = model.parameters() if isinstance(model, nn.Module) else ()
+    is_small = sum(weight.numel() for weight in weights) * n_hypotheses <= SMALL
+    return _one_thread() if is_small else nullcontext()
 
 
 def side_by_side(work: Work[T], batches: Sequence[list[int]], processes: int = 1) -> list[T]:

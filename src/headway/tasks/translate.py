@@ -44,7 +44,7 @@ from ..search import (
     sample,
 )
 from .decoded import DecodedValidator
-from .decoding import decode_batches, n_processes, side_by_side
+from .decoding import decode_batches, fitting_threads, n_processes, side_by_side
 from .loss import Batch
 from .sequence_loss import SequenceLoss
 from .task import Rows, Task
@@ -188,7 +188,9 @@ class Translate(Task):
             lengths = [len(sources[i]) for i in chosen]
             for rows in decode_batches(lengths, width, processes):
                 batches.append([chosen[i] for i in rows])
-        return side_by_side(find, batches, processes)
+        n_hypotheses = max(map(len, batches), default=0) * config.beam
+        with fitting_threads(model, n_hypotheses):
+            return side_by_side(find, batches, processes)
 
     def trace(
         self,

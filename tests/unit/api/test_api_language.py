@@ -361,11 +361,11 @@ def test_resuming_counts_again_only_what_was_not_finished(folder, counting, tmp_
 
 def test_what_counting_has_no_use_for_is_said(folder, counting, tmp_path):
     settings = TrainConfig(lr=0.1, minutes=3, metric="perplexity")
-    config = counted_config(folder, train=settings)
+    config = counted_config(folder, train=settings, text=TextConfig(dropout=0.1))
     twice = replace(config.data, train=Corpus(file="lines.txt", weight=2.0))
     api.train(replace(config, data=twice), tmp_path / "run")
     notes = [r["notes"] for r in RunDir.open(tmp_path / "run").log.read() if "notes" in r]
-    unused = "train.minutes, train.lr, data.train.weight"
+    unused = "train.minutes, train.lr, data.train.weight, text.dropout"
     expected = f"{unused} not used: frequency learns by counting"
     assert expected in notes[0]["Settings"]
 

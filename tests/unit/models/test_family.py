@@ -2,6 +2,7 @@
 
 from dataclasses import fields, is_dataclass
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -21,15 +22,21 @@ SMALL = {
     "recurrent": {"d_model": 8},
     "convolutional": {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1},
     "decoder": {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1},
+    "recurrent_decoder": {"d_model": 8, "layers": 2},
     "encoder": {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1},
     "recurrent_encoder": {"d_model": 8},
 }
 names = pytest.mark.parametrize("name", list(FAMILIES))
-trained = pytest.mark.parametrize(
+by_gradient = pytest.mark.parametrize(
     "name", [name for name, family in FAMILIES.items() if family.learns == "gradient"]
 )
 WRITERS = [name for name, family in FAMILIES.items() if "step" in family.abilities]
-writers = pytest.mark.parametrize("name", WRITERS)
+writers_by_gradient = pytest.mark.parametrize(
+    "name", [name for name in WRITERS if FAMILIES[name].learns == "gradient"]
+)
+writers_by_counting = pytest.mark.parametrize(
+    "name", [name for name in WRITERS if FAMILIES[name].learns == "counting"]
+)
 with_source = pytest.mark.parametrize(
     "name", [name for name in WRITERS if FAMILIES[name].source == "needed"]
 )
@@ -37,7 +44,7 @@ with_source = pytest.mark.parametrize(
 
 def build(name, vocabularies, **given):
     family = FAMILIES[name]
-    config = family.config(**{**SMALL[name], **given}).resolve(100, vocabularies)
+    config = family.config(**{**SMALL.get(name, {}), **given}).resolve(100, vocabularies)
     return family.build(config, vocabularies)
 
 
@@ -83,7 +90,7 @@ def test_sharing_all_needs_one_vocabulary(name):
         build(name, APART, share="all")
 
 
-@trained
+@by_gradient
 def test_the_seed_decides_the_weights(name):
     weights = []
     for seed in (1, 1, 2):
@@ -93,7 +100,7 @@ def test_the_seed_decides_the_weights(name):
     assert not all(torch.equal(a, b) for a, b in zip(weights[0], weights[2], strict=True))
 
 
-@writers
+@writers_by_gradient
 def test_every_parameter_gets_a_gradient(name):
     """One that does not would be dead weight, and would stop several processes."""
     model = build(name, APART, dropout=0.0)
@@ -104,6 +111,25 @@ def test_every_parameter_gets_a_gradient(name):
     # Shifting all scores of a query by the same amount changes no softmax: keys need no bias,
     # but the packed projections have one, whose other parts do get gradients.
     assert without == []
+
+
+@names
+def test_a_family_that_counts_says_how_and_no_other_does(name):
+    family = FAMILIES[name]
+    assert (family.count is not None) == (family.learns == "counting")
+
+
+@writers_by_counting
+def test_all_that_was_counted_is_in_buffers_that_load_whatever_their_shapes(name):
+    family = FAMILIES[name]
+    config = family.config().resolve(2, SHARED)
+    counted = family.count(config, SHARED, [np.array([4, 5, 4, 5, 6, 2]), np.array([7, 4, 2])])
+    assert list(counted.parameters()) == []
+    loaded = family.build(config, SHARED)
+    loaded.load_state_dict(counted.state_dict())
+    inputs, targets = torch.tensor([[1, 4, 5, 9]]), torch.tensor([[4, 5, 6, 2]])
+    assert torch.equal(loaded.log_probs(inputs, targets), counted.log_probs(inputs, targets))
+    assert (loaded.log_probs(inputs, targets) < 0).all()
 
 
 def test_embeddings_have_unit_variance_once_scaled():

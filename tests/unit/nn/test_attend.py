@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headway.nn import masks
-from headway.nn.attend import attend, masked_softmax
+from headway.nn.attend import FEW, attend, masked_softmax
 from headway.nn.capture import capture
 
 
@@ -180,3 +180,22 @@ def test_attend_scales_by_the_width():
     unscaled = (query @ key.mT).softmax(-1)
     without = -(unscaled * unscaled.clamp(min=1e-30).log()).sum(-1).mean()
     assert entropy > 3.0 > 0.5 > without
+
+
+@pytest.mark.parametrize("queries", [1, 5, FEW, FEW + 1])
+@pytest.mark.parametrize("hidden", [False, True])
+@torch.inference_mode()
+def test_a_mask_that_layers_share_masks_the_same(queries, hidden):
+    """Few queries take plain products; a query that sees nothing takes the way of all others."""
+    torch.manual_seed(queries)
+    query = torch.randn(3, 2, queries, 4)
+    key, value = (torch.randn(3, 2, 9, 4)[:, :, :6] for _ in range(2))  # a part of a buffer
+    mask = torch.rand(3, 1, queries, 6) > 0.5
+    mask[..., 0] = True
+    if hidden:
+        mask[1, 0, 0] = False
+    shared = masks.Shared(mask)
+    expected = attend(query, key, value, mask)
+    for _ in range(2):  # a second layer finds what the first has made
+        torch.testing.assert_close(attend(query, key, value, shared), expected)
+    assert shared.is_open is not hidden

@@ -22,7 +22,7 @@ class Follower:
         B, N = len(self.written), len(self.written[0])
         numbers = torch.arange(self.next, self.next + B * N * t).view(B, N, t)
         self.next += B * N * t
-        mask = self.past.open(N, t)  # (B, 1, N*t, K)
+        mask = self.past.open(N, t).mask  # (B, 1, N*t, K)
         flat = numbers.view(B, 1, N * t, 1)
         for layer in range(2):
             keys, values = self.past.write(

@@ -14,6 +14,7 @@ from headway.tasks.decoding import (
     DECODE_TOKENS,
     WORTH,
     decode_batches,
+    fitting_threads,
     n_processes,
     side_by_side,
 )
@@ -84,6 +85,15 @@ def test_a_model_is_searched_in_a_forked_process(two_threads):
 
 def test_one_process_has_all_threads(two_threads):
     assert side_by_side(lambda rows: [torch.get_num_threads() for _ in rows], [[0, 1]]) == [2, 2]
+
+
+@pytest.mark.parametrize(("n_hypotheses", "threads"), [(5, 1), (10_000, 2)])
+def test_small_steps_have_one_thread(two_threads, n_hypotheses, threads):
+    with fitting_threads(torch.nn.Linear(200, 100), n_hypotheses):
+        assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == 2
+    with fitting_threads(object(), n_hypotheses):  # a table has no weights
+        assert torch.get_num_threads() == 1
 
 
 def test_nothing_to_do():
