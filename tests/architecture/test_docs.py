@@ -70,6 +70,9 @@ def place(tmp_path, monkeypatch):
     for name in ("train.dict", "valid.dict", "test.dict"):
         (tmp_path / name).write_text(f"{spelled}aman  A MAN\naman  A M A N\n")
     (tmp_path / "news.en").write_text("a man in a hat\n\nthe dog\n")
+    reviews = "".join(f"{s}\t{'good' if 'hat' in s else 'bad'}\n" for s, _ in pairs)
+    for name in ("reviews.tsv", "reviews-valid.tsv", "reviews-test.tsv"):
+        (tmp_path / name).write_text(f"sentence\tsentiment\n{reviews}")
     (tmp_path / "book.txt").write_text("".join(f"{source}\n" for source, _ in pairs) * 3)
     write_run_file(tmp_path / "run.toml", RUN_FILE)
     monkeypatch.chdir(tmp_path)
@@ -337,4 +340,4 @@ def test_the_run_directory_holds_what_the_map_says(place):
         for path in run.rglob("*")
         if path.is_file()
     }
-    assert files == listed - {"tensorboard/", "init.safetensors"}
+    assert files == listed - {"tensorboard/", "init.safetensors", "codecs/labels.json"}

@@ -23,6 +23,7 @@ VOCABULARY = 14
 STEPS_TAUGHT = 40
 SEQUENCES_COUNTED = 60
 SPECIALS = 4  # words begin here
+LABELS = 3
 
 SMALL: dict[str, dict[str, Any]] = {
     "transformer": {
@@ -36,6 +37,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "convolutional": {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2},
     "decoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
     "recurrent_decoder": {"d_model": 16},
+    "encoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
+    "recurrent_encoder": {"d_model": 16},
 }
 TRANSFORMERS: dict[str, dict[str, Any]] = {
     "post-norm": {"residual": "post"},
@@ -65,6 +68,14 @@ RECURRENTS: dict[str, dict[str, Any]] = {
     "gru cosine": {"score": "cosine", "layers": 2, "bidirectional": False},
     "gru feeding": {"score": "scaled_dot", "input_feeding": True},
     "lstm feeding": {"cell": "lstm", "score": "dot", "input_feeding": True, "layers": 2},
+}
+ENCODERS: dict[str, dict[str, Any]] = {
+    "first": {"pooling": "first", "positions": "rotary"},
+    "post-norm": {"residual": "post", "positions": "learned", "max_positions": 40},
+}
+RECURRENT_ENCODERS: dict[str, dict[str, Any]] = {
+    "lstm": {"cell": "lstm", "layers": 2, "bidirectional": False},
+    "rnn mean": {"cell": "rnn", "pooling": "mean"},
 }
 GPT2 = {
     "positions": "learned",
@@ -108,8 +119,12 @@ class Case:
         return FAMILIES[self.family].learns == "counting"
 
     def build(self, vocabulary: int = VOCABULARY, dropout: float = 0.0, seed: int = 0) -> Any:
-        """A random model in evaluation mode, of a family that learns by gradient."""
+        """A random model in evaluation mode; one that counts has seen some labelled texts."""
         family, sizes = FAMILIES[self.family], Vocabularies(vocabulary, vocabulary, shared=True)
+        if "classify" in self.abilities:
+            sizes = Vocabularies(vocabulary, LABELS, shared=False)
+        if family.count is not None and "classify" in self.abilities:
+            return family.count(family.config(**self.settings), sizes, labelled(vocabulary))
         given = {**SMALL.get(self.family, {}), "dropout": dropout, **self.settings}
         torch.manual_seed(seed)
         model: Any = family.build(family.config(**given).resolve(100, sizes), sizes)
@@ -162,6 +177,12 @@ CASES = [
         for name, given in RECURRENT_DECODERS.items()
     ),
     *(Case(f"markov {name}", "markov", given) for name, given in MARKOVS.items()),
+    *(Case(f"encoder {name}", "encoder", given) for name, given in ENCODERS.items()),
+    *(
+        Case(f"recurrent_encoder {name}", "recurrent_encoder", given)
+        for name, given in RECURRENT_ENCODERS.items()
+    ),
+    Case("bag counts", "bag", {"weighting": "counts", "ngrams": (1, 3)}),
 ]
 
 
@@ -213,6 +234,13 @@ def differ(one: torch.Tensor, other: torch.Tensor) -> bool:
 def words(n: int, seed: int, vocabulary: int = VOCABULARY) -> list[int]:
     draw = torch.Generator().manual_seed(seed)
     return torch.randint(SPECIALS, vocabulary, (n,), generator=draw).tolist()
+
+
+def labelled(vocabulary: int = VOCABULARY) -> list[tuple[np.ndarray, int]]:
+    """Texts and the number of the label of each."""
+    return [
+        (np.array([*words(seed % 9, seed, vocabulary), EOS]), seed % LABELS) for seed in range(30)
+    ]
 
 
 def make_batch(
@@ -270,6 +298,7 @@ __all__ = [
     "BOS",
     "CASES",
     "EOS",
+    "LABELS",
     "PAD",
     "VOCABULARY",
     "Case",
@@ -278,6 +307,7 @@ __all__ = [
     "has_gradients",
     "has_source",
     "is_family",
+    "labelled",
     "make_batch",
     "same_hypotheses",
     "some_batch",

@@ -29,6 +29,9 @@ _NO_SOURCE = "a language model has no source that could be empty or long"
 _PART = (
     "no reference has this variant; its part is compared with torch.nn or its formula, in unit/nn"
 )
+_NO_STEP = "it writes nothing: there is no step, and nothing to search"
+_LABEL_LOOP = "as for the other families: two processes know an objective, not what it is of"
+_FITTED = "it is fitted at once, without updates"
 _NOTHING = "without attention there is nothing to look at"
 _COUNTED = "what is counted once has no updates to accumulate"
 _FORMULAS = "compared with the formulas, in fractions and dictionaries or by hand, in unit/models"
@@ -74,6 +77,11 @@ WITHOUT_ATTENTION = (
     *COUNTED,
 )
 WITHOUT_SOURCE = ("decoder", "decoder gpt-2", "recurrent_decoder", *RECURRENT_DECODERS, *COUNTED)
+STEPPING = ("cached", "prefix", "greedy", "wide", "best", "terms", "drawn", "forced")
+ENCODERS = ("encoder", "encoder first", "encoder post-norm")
+RECURRENT_ENCODERS = ("recurrent_encoder", "recurrent_encoder lstm", "recurrent_encoder rnn mean")
+BAGS = ("bag", "bag counts")
+LABELLERS = (*BAGS, *RECURRENT_ENCODERS, *ENCODERS)
 BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LOOP for row in VARIANTS},
     **{(row, "resumed"): _LOOP for row in VARIANTS},
@@ -82,6 +90,12 @@ BLANKS: dict[tuple[str, str], str] = {
     **{(row, "fused"): _NOTHING for row in WITHOUT_ATTENTION},
     **{(row, "edges"): _NO_SOURCE for row in WITHOUT_SOURCE},
     **{(row, "accum"): _COUNTED for row in COUNTED},
+    **{(row, column): _NO_STEP for row in LABELLERS for column in STEPPING},
+    **{(row, "fused"): _NOTHING for row in (*BAGS, *RECURRENT_ENCODERS)},
+    **{(row, column): _FITTED for row in BAGS for column in ("accum", "procs", "resumed")},
+    **{(row, "procs"): _LABEL_LOOP for row in (*RECURRENT_ENCODERS, *ENCODERS)},
+    **{(row, "resumed"): _LOOP for row in (*RECURRENT_ENCODERS[1:], *ENCODERS[1:])},
+    ("encoder first", "refer"): _PART,
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

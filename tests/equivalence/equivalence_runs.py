@@ -11,12 +11,15 @@ from headway.runs import RunDir
 
 
 def write_data(folder: Path, seed: int = 0) -> None:
-    """Words spelled backwards, for training and validation; the words alone for language models."""
+    """Words spelled backwards, for training and validation; the words alone for language models;
+    the words with their first letter as a label."""
     draw = random.Random(seed)
     for name, n in (("train", 200), ("valid", 12)):
         lines = ["".join(draw.choices("abcdefgh", k=draw.randint(1, 9))) for _ in range(n)]
         text = "".join(f"{line}\t{line[::-1]}\n" for line in lines)
         (folder / f"{name}.tsv").write_text(text, "utf-8")
+        labels = "".join(f"{line},{line[0]}\n" for line in lines)
+        (folder / f"{name}.csv").write_text(f"text,label\n{labels}", "utf-8")
         (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
@@ -25,9 +28,11 @@ def write_run_file(folder: Path, case: Case, train: dict[str, Any]) -> Path:
     model = {**SMALL.get(case.family, {}), "family": case.family, **case.settings}
     if not case.counts:
         model["dropout"] = 0.2
-    if case.family in ("transformer", "decoder"):
+    if case.family in ("transformer", "decoder", "encoder"):
         model |= {"attention_dropout": 0.1, "activation_dropout": 0.1}
-    kind = "tsv" if case.has_source else "txt"
+    task, kind = ("translate", "tsv") if case.has_source else ("language", "txt")
+    if "classify" in case.abilities:
+        task, kind = "classify", "csv"
     tables: dict[str, dict[str, Any]] = {
         "data": {"train": f"train.{kind}", "valid": f"valid.{kind}"},
         "text": {"kind": "bpe", "size": 280, "dropout": 0.2},
@@ -35,7 +40,6 @@ def write_run_file(folder: Path, case: Case, train: dict[str, Any]) -> Path:
         "train": train,
         "search": {"max_length": 12},
     }
-    task = "translate" if case.has_source else "language"
     lines = [f'task = "{task}"', "seed = 7", 'device = "cpu"']
     for name, table in tables.items():
         lines += [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]

@@ -16,6 +16,9 @@ convolutional             x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x
 decoder                   x  x  x  x  x  x  x  x  x  .  x  x  x  x  x  x  .
 recurrent_decoder         x  x  .  x  x  x  x  x  x  .  x  x  x  x  x  x  x
 markov                    x  x  .  x  x  x  x  x  x  .  x  x  x  .  x  x  .
+bag                       .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
+recurrent_encoder         .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  x  x
+encoder                   .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  x  x
 transformer post-norm     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 transformer rms           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer rotary        x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
@@ -41,10 +44,15 @@ recurrent_decoder lstm    x  x  .  x  x  x  x  x  x  .  x  x  x  x  .  .  x
 markov add-k              x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
 markov skips              x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
 markov selective          x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
+encoder first             .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
+encoder post-norm         .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+recurrent_encoder lstm    .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+recurrent_encoder rnn mean.  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+bag counts                .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
 """  # noqa: E501
 
 
-WIDTH = 25  # of the names
+WIDTH = 26  # of the names
 
 
 def expected_rows():

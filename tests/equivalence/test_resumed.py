@@ -16,6 +16,7 @@ from equivalence_cases import equivalence, is_family
 from equivalence_runs import config_of, logged, write_data
 
 from headway import api
+from headway.models import FAMILIES
 from headway.runs import RunDir
 from headway.training import fit, plan
 from headway.training.display import Silent
@@ -194,6 +195,23 @@ def test_a_budget_in_minutes_is_measured_once_and_then_a_number_of_updates(
 
 def is_language_model(case):
     return is_family(case) and not case.has_source
+
+
+def is_trained(case):
+    return is_family(case) and FAMILIES[case.family].learns == "gradient"
+
+
+@equivalence("resumed", "classify", only=is_trained)
+def test_a_classifier_goes_on_where_it_stood(case, folder, tmp_path):
+    config = config_of(folder, case, {**TRAIN, "steps": 8, "metric": "loss"})
+    api.train(config, tmp_path / "whole")
+    with pytest.raises(Interrupted):
+        api.train(config, tmp_path / "stopped", Stopping(3, "SIGTERM"))
+    with pytest.raises(Crash):
+        api.resume(tmp_path / "stopped", Stopping(6, "crash"))
+    api.resume(tmp_path / "stopped")
+    check_same(tmp_path / "stopped", tmp_path / "whole")
+    assert len(logged(tmp_path / "whole", "accuracy")) == 2
 
 
 @equivalence("resumed", "step", "score", only=lambda c: is_language_model(c) and not c.counts)

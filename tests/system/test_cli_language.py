@@ -147,9 +147,11 @@ def test_commands_that_do_not_fit_name_those_that_do(fails):
 
 def test_options_that_do_not_fit_are_refused(fails):
     assert fails("evaluate", "run", "--beam", "3") == (
-        "--beam is for runs of task 'translate', and run is a language model; leave it out"
+        "--beam has no meaning for run, which was trained for task 'language'; leave it out"
     )
-    assert fails("score", "run", "--source", "lines.txt").startswith("--source is for runs of task")
+    assert fails("score", "run", "--source", "lines.txt").startswith(
+        "--source has no meaning for run"
+    )
     assert fails("evaluate", "run", "--metric", "bleu") == (
         "no metric 'bleu' for task 'language'; expected one of loss, perplexity, "
         "bits_per_character, bits_per_byte, word_perplexity"

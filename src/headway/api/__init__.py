@@ -2,6 +2,7 @@
 
 from ..data.glossary import Glossary
 from .attention import Attention
+from .classifier import Classifier, LabelEvaluation, Prediction
 from .config import RunConfig, read_config
 from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
@@ -12,10 +13,13 @@ from .translator import Translator
 
 __all__ = [
     "Attention",
+    "Classifier",
     "Evaluation",
     "Glossary",
+    "LabelEvaluation",
     "LanguageModel",
     "Output",
+    "Prediction",
     "Request",
     "RunConfig",
     "Scored",

@@ -135,6 +135,7 @@ def _inherited(config: RunConfig) -> RunConfig:
 
 def _check_extras(config: RunConfig) -> None:
     """Fails now rather than when the data are prepared."""
+    FAMILIES[config.model.family].require()
     if config.train.tensorboard:
         summary_writer()
 

@@ -32,7 +32,7 @@ class RunConfig:
     """What to learn from."""
     task: str = "translate"
     """What the model is trained for; `translate` is any text to any text, `language` predicts the
-    next token of one."""
+    next token of one, `classify` gives a text a label."""
     seed: Annotated[int, Ge(0)] = 1
     """All randomness comes from it."""
     init: str | None = None
@@ -44,7 +44,7 @@ class RunConfig:
     """How text becomes tokens."""
     model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = None
     """The model. All of it left out, the family is one that fits the task: `transformer` for
-    `translate`, `decoder` for `language`."""
+    `translate`, `decoder` for `language`, `encoder` for `classify`."""
     train: TrainConfig = field(default_factory=TrainConfig)
     """How it learns."""
     search: SearchConfig = field(default_factory=SearchConfig)

@@ -80,7 +80,7 @@ def _data(run: RunDir, config: RunConfig) -> dict[str, Any]:
 def _files(corpus: Corpus) -> list[str]:
     if corpus.file is not None:
         return [corpus.file]
-    names = (corpus.source, corpus.target, corpus.text)
+    names = (corpus.source, corpus.target, corpus.text, corpus.label)
     return [str(name) for name in names if name is not None]
 
 

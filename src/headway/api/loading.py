@@ -10,13 +10,18 @@ from ..runs import RunDir
 from ..runs.module import set_weights
 from ..tasks import TASKS
 from .assembly import build
+from .classifier import Classifier
 from .config import stored_config
 from .device import pick_device
 from .language_model import LanguageModel
 from .trained import Member, Trained
 from .translator import Translator
 
-KINDS: dict[str, type[Trained]] = {"translate": Translator, "language": LanguageModel}
+KINDS: dict[str, type[Trained]] = {
+    "translate": Translator,
+    "language": LanguageModel,
+    "classify": Classifier,
+}
 """By task."""
 
 Kind = TypeVar("Kind", bound=Trained)
@@ -25,8 +30,9 @@ Kind = TypeVar("Kind", bound=Trained)
 def load(path: str | Path, *more: str | Path, device: str | None = None) -> Any:
     """The model of a run directory, ready to use; of several, their ensemble.
 
-    It is a `Translator` or a `LanguageModel`, by the run's task. An ensemble takes the mean of its
-    models' probabilities. Search settings that are not given are those of the first run.
+    It is a `Translator`, a `LanguageModel` or a `Classifier`, by the run's task. An ensemble takes
+    the mean of its models' probabilities. Search settings that are not given are those of the first
+    run.
 
     Args:
         device: in place of the one the run file names.
@@ -65,7 +71,9 @@ def load_for(
     return model
 
 
-def check_kind(command: str, kind: type[Trained], path: str | Path) -> None:
+def check_kind(
+    command: str, kind: type[Trained] | tuple[type[Trained], ...], path: str | Path
+) -> None:
     """Refuses a run that a command is not made for, naming the commands that are."""
     run = RunDir.open(path)
     task = stored_config(run).task

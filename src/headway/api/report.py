@@ -18,10 +18,17 @@ from .loading import KINDS, load
 from .trained import Trained
 
 REPORT = "report.html"
-METRICS = {"chrf": "chrF", "exact": "Exact match", "perplexity": "Perplexity"}
+METRICS = {
+    "chrf": "chrF",
+    "exact": "Exact match",
+    "perplexity": "Perplexity",
+    "accuracy": "Accuracy",
+    "macro_f1": "Macro F1",
+}
 """The others are abbreviations."""
 PURPOSES = {
     "translate": "Use it; without FILE, type.",
+    "predict": "Label lines; without FILE, type.",
     "score": "Log probabilities of lines of your own.",
 }
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .labels import evaluate_labels
 from .options import (
     Alpha,
     Beam,
+    Cut,
     Data,
     Format,
     Json,
@@ -22,13 +24,14 @@ from .options import (
     Target,
     Threads,
     With,
+    refuse_options,
     search_settings,
     set_threads,
     warn,
     writing,
 )
 from .pairs import grouped, read_pairs, ungrouped
-from .texts import evaluate_texts, refuse_options
+from .texts import evaluate_texts
 from .translate import one_line
 
 if TYPE_CHECKING:
@@ -67,6 +70,7 @@ def evaluate(
     max_length: MaxLength = None,
     settings: Settings = None,
     split: Split = False,
+    cut: Cut = False,
     outputs: Outputs = None,
     more: With = None,
     threads: Threads = None,
@@ -76,32 +80,35 @@ def evaluate(
 
     A translation by bleu, chrf, ter, exact, wer, per; for pronunciations as the papers count them:
     --group --metric wer --metric per. A language model by loss, perplexity, bits_per_character,
-    bits_per_byte, word_perplexity; a plain file is read as the training data were.
+    bits_per_byte, word_perplexity; a plain file is read as the training data were. A classifier by
+    accuracy and macro_f1; its texts are the source and their labels the target.
 
     Example: headway evaluate runs/mine --source test.en --target test.de
     """
-    from ..api import LanguageModel, load
+    from ..api import Classifier, LanguageModel, load
 
     set_threads(threads)
     translator = load(run, *(more or []))
+    of_translation = {
+        "--tokenized": tokenized,
+        "--group": group,
+        "--beam": beam,
+        "--alpha": alpha is not None,
+        "--max-length": max_length,
+        "--search": settings,
+        "--split": split,
+    }
     if isinstance(translator, LanguageModel):
-        refuse_options(
-            run,
-            {
-                "--source": source,
-                "--target": target,
-                "--tokenized": tokenized,
-                "--group": group,
-                "--beam": beam,
-                "--alpha": alpha is not None,
-                "--max-length": max_length,
-                "--search": settings,
-                "--split": split,
-                "--outputs": outputs,
-            },
-        )
+        others = {"--source": source, "--target": target, "--outputs": outputs, "--cut": cut}
+        refuse_options(run, "language", {**of_translation, **others})
         evaluate_texts(run, translator, data, form, metric, as_json)
         return
+    if isinstance(translator, Classifier):
+        refuse_options(run, "classify", of_translation)
+        rows = read_pairs(translator, source, target, data, form, as_learned=True)
+        evaluate_labels(run, translator, rows, metric, cut, outputs, as_json)
+        return
+    refuse_options(run, "translate", {"--cut": cut})
     search = search_settings(settings, beam=beam, alpha=alpha, max_length=max_length)
     config = translator.search_config(**search)
     rows = read_pairs(translator, source, target, data, form)

@@ -51,6 +51,8 @@ def _model(model: dict[str, Any]) -> str:
 def _vocabulary(vocabulary: dict[str, Any] | None) -> str:
     if vocabulary is None:
         return UNDECIDED
+    if "labels" in vocabulary:
+        return f"{vocabulary['source']} {vocabulary['kind']}, {vocabulary['target']} labels"
     if vocabulary["shared"]:
         return f"{vocabulary['source']} {vocabulary['kind']}, shared"
     return f"{vocabulary['source']} source and {vocabulary['target']} target {vocabulary['kind']}"

@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -99,6 +99,12 @@ Split = Annotated[
         "--split", help="Split lines that are too long at spaces, instead of refusing them."
     ),
 ]
+Cut = Annotated[
+    bool,
+    typer.Option(
+        "--cut", help="Cut off texts that are too long for a classifier, instead of refusing them."
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, help="Threads to compute with.", rich_help_panel=COMPUTING),
@@ -156,6 +162,16 @@ def writing(option: str, path: Path) -> Iterator[None]:
         raise RunError(
             f"{option} {path} cannot be written: {error.strerror}; name another path or make room"
         ) from None
+
+
+def refuse_options(run: Path, task: str, given: Mapping[str, Any]) -> None:
+    """Refuses options of other tasks, which would be passed over."""
+    for option, value in given.items():
+        if value:
+            raise ConfigError(
+                f"{option} has no meaning for {run}, which was trained for task {task!r}; "
+                "leave it out"
+            )
 
 
 def warn(text: str) -> None:

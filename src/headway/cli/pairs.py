@@ -1,4 +1,7 @@
-"""Which pairs `evaluate` and `score` work on: the run's test set, or what the user names."""
+"""Which pairs `evaluate` and `score` work on: the run's test set, or what the user names.
+
+A pair is what goes in and what comes out, by whatever names the task has for its two columns.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -7,36 +10,48 @@ from typing import TYPE_CHECKING, Any, get_args
 from ..errors import ConfigError
 
 if TYPE_CHECKING:
-    from ..api import Translator
+    from ..api import Classifier, Translator
     from ..data.read import Row
 
 
 def read_pairs(
-    translator: "Translator",
+    model: "Translator | Classifier",
     source: str | None,
     target: str | None,
     data: str | None,
     form: str | None,
+    as_learned: bool = False,
 ) -> Iterator["Row"]:
-    """Rows of source and target with their places; file names start from where the user stands."""
+    """Rows of source and target with their places; file names start from where the user stands.
+
+    Args:
+        as_learned: whether a file whose columns are not said has those of the training data.
+    """
     from ..data.corpora import as_corpora
     from ..data.read import read
 
     if source is None and target is None and data is None:
-        corpora = as_corpora(translator.config.data.test, "data.test")
-        root = Path(translator.config.data.root or ".")
+        corpora = as_corpora(model.config.data.test, "data.test")
+        root = Path(model.config.data.root or ".")
         if not corpora:
             raise ConfigError(
-                f"the run file of {translator.run.path} names no data.test; "
+                f"the run file of {model.run.path} names no data.test; "
                 "give --source and --target, or --data"
             )
     else:
-        corpora, root = (_corpus(source, target, data, form),), Path()
+        corpora, root = (_corpus(model, source, target, data, form, as_learned),), Path()
     for corpus in corpora:
-        yield from read(corpus, translator.task.columns, root)
+        yield from read(corpus, model.task.columns, root)
 
 
-def _corpus(source: str | None, target: str | None, data: str | None, form: str | None) -> Any:
+def _corpus(
+    model: "Translator | Classifier",
+    source: str | None,
+    target: str | None,
+    data: str | None,
+    form: str | None,
+    as_learned: bool,
+) -> Any:
     from ..data.corpora import Corpus, Format
 
     if data is None and (source is None or target is None):
@@ -46,10 +61,25 @@ def _corpus(source: str | None, target: str | None, data: str | None, form: str 
         raise ConfigError("--format goes with --data; --source and --target are plain lines")
     if form is not None and form not in get_args(Format):
         raise ConfigError(f"--format {form}: expected one of {', '.join(get_args(Format))}")
-    columns = {"source": source, "target": target}
+    columns: dict[str, Any] = dict(zip(model.task.columns, (source, target), strict=True))
     if data is not None:
         columns = {name: _column(text) for name, text in columns.items()}
+        if as_learned and source is None and target is None:
+            columns = _learned_columns(model, data, form)
     return Corpus(file=data, **columns, format=form or "auto")  # type: ignore[arg-type]
+
+
+def _learned_columns(
+    model: "Translator | Classifier", data: str, form: str | None
+) -> dict[str, Any]:
+    """The columns of the first training corpus, if it is a table of the same kind as the file."""
+    from ..data.corpora import Corpus, as_corpora, column_of, format_of
+
+    corpus = as_corpora(model.config.data.train, "data.train")[0]
+    wanted = Corpus(file=data, format=form or "auto")  # type: ignore[arg-type]
+    if corpus.file is None or format_of(corpus) != format_of(wanted):
+        return {}
+    return {name: column_of(corpus, name) for name in model.task.columns}
 
 
 def _column(text: str | None) -> Any:

@@ -5,9 +5,20 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from .options import Data, Format, Json, Run, Source, Target, Threads, With, set_threads
+from .options import (
+    Data,
+    Format,
+    Json,
+    Run,
+    Source,
+    Target,
+    Threads,
+    With,
+    refuse_options,
+    set_threads,
+)
 from .pairs import read_pairs
-from .texts import refuse_options, score_texts
+from .texts import score_texts
 from .translate import CHUNK_LINES
 
 if TYPE_CHECKING:
@@ -32,12 +43,14 @@ def score(
 
     Example: headway score runs/mine --source test.en --target test.de
     """
-    from ..api import LanguageModel, load
+    from ..api import LanguageModel, Translator, load
+    from ..api.loading import check_kind
 
     set_threads(threads)
+    check_kind("score", (Translator, LanguageModel), run)
     translator = load(run, *(more or []))
     if isinstance(translator, LanguageModel):
-        refuse_options(run, {"--source": source, "--target": target})
+        refuse_options(run, "language", {"--source": source, "--target": target})
         score_texts(translator, data, form, as_json)
         return
     for rows in _chunks(read_pairs(translator, source, target, data, form)):

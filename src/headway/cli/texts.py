@@ -1,7 +1,7 @@
 """What `evaluate` and `score` do with language models: which texts, and how figures are printed."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from ..data.read import Row
 
 CHUNK_LINES = 4096
-
-
-def refuse_options(run: Path, given: Mapping[str, Any]) -> None:
-    """Refuses options of translation, which would be passed over."""
-    for option, value in given.items():
-        if value:
-            raise ConfigError(
-                f"{option} is for runs of task 'translate', and {run} is a language model; "
-                "leave it out"
-            )
 
 
 def evaluate_texts(

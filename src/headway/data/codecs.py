@@ -38,6 +38,9 @@ class Codec(Protocol):
     def decode(self, values: Sequence[int]) -> str:
         """The text behind one array."""
 
+    def complaint(self, text: str) -> str | None:
+        """What is wrong with a value that encodes to nothing, if that is more than a blank."""
+
     def fingerprint(self) -> str:
         """The same for two codecs only if they encode alike."""
 
@@ -93,6 +96,10 @@ class TextCodec:
         """
         ids = [int(value) for value in values]
         return self.tokenizer.decode(ids[: ids.index(EOS)] if EOS in ids else ids, unknown)
+
+    def complaint(self, text: str) -> str | None:
+        """A text without tokens is a blank, which is left out."""
+        return None
 
     @property
     def is_random(self) -> bool:

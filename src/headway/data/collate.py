@@ -51,9 +51,21 @@ def _batch(
 
     Shape: src (B,S), src_valid (B,S) bool, tgt_in, tgt_out (B,T), tgt_valid (B,T) bool.
     """
-    src, src_valid = source
-    sources = {"src": torch.from_numpy(src), "src_valid": torch.from_numpy(src_valid)}
-    return sources | _targets(*target)
+    return _sources(*source) | _targets(*target)
+
+
+def _sources(src: np.ndarray, src_valid: np.ndarray) -> dict[str, Tensor]:
+    return {"src": torch.from_numpy(src), "src_valid": torch.from_numpy(src_valid)}
+
+
+def source_batch(texts: Sequence[np.ndarray]) -> dict[str, Tensor]:
+    """A batch of encoded texts that are only read. Shape: src (B,S), src_valid (B,S) bool."""
+    return _sources(*pad(texts))
+
+
+def collate_sources(store: Store, indices: np.ndarray, column: str) -> dict[str, Tensor]:
+    """The same of one column of some examples."""
+    return _sources(*_pad_flat(*store[column].take(indices)))
 
 
 def collate_texts(store: Store, indices: np.ndarray, column: str = "text") -> dict[str, Tensor]:

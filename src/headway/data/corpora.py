@@ -47,7 +47,11 @@ class Corpus:
     or by number (1 is the first, -1 the last)."""
 
     text: str | int | None = None
-    """The same for the one column of a language model: a file of lines, or a column of `file`."""
+    """The same for the text of a language model or of what is classified: a file of lines, or a
+    column of `file`."""
+
+    label: str | int | None = None
+    """The same for the label of a text."""
 
     format: Format = "auto"
     """How `file` is written. `auto` goes by the extension: .tsv and .tab, .csv, .jsonl and .ndjson,

@@ -28,7 +28,7 @@ CHUNK_CHARACTERS = 4 << 20
 PLACES_SHOWN = 3
 # Descriptions of corpora that came later: left out of keys where they are not used, so that runs
 # made before them find their data unchanged.
-LATER = ("text", "part")
+LATER = ("text", "label", "part")
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class _Tally:
 
     def __init__(self, job: _Job) -> None:
         self._max_length = job.max_length
-        self._marks = [codec.marks for codec in job.codecs.values()]
+        self._codecs = tuple(job.codecs.values())
         self._names = job.columns
         self._counts: dict[str, int] = {}
         self._places: dict[str, list[str]] = {}
@@ -265,9 +265,11 @@ class _Tally:
         return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
 
     def _reason(self, row: Row, arrays: Sequence[np.ndarray]) -> str | None:
-        parts = zip(self._names, row.values, arrays, self._marks, strict=True)
-        for name, text, array, marks in parts:
-            if len(array) <= marks or not text.strip():
+        parts = zip(self._names, row.values, arrays, self._codecs, strict=True)
+        for name, text, array, codec in parts:
+            if len(array) <= codec.marks or not text.strip():
+                if problem := codec.complaint(text):
+                    raise DataError(f"{row.where}: {problem}")
                 return f"empty {name}"
             if self._max_length is not None and len(array) > self._max_length:
                 return f"{name} longer than max_length = {self._max_length}"

@@ -4,12 +4,15 @@ To add a family from your own program, put a `Family` into `FAMILIES` before you
 """
 
 from ..nn.random import drawing_from
+from .bag import BAG
 from .convolutional import CONVOLUTIONAL
 from .decoder import DECODER
-from .family import Family, Output, SequenceModel, Vocabularies
+from .encoder import ENCODER
+from .family import Family, LabelModel, Output, SequenceModel, Vocabularies
 from .markov import MARKOV
 from .recurrent import RECURRENT
 from .recurrent_decoder import RECURRENT_DECODER
+from .recurrent_encoder import RECURRENT_ENCODER
 from .transformer import TRANSFORMER
 
 FAMILIES: dict[str, Family] = {
@@ -21,7 +24,18 @@ FAMILIES: dict[str, Family] = {
         DECODER,
         RECURRENT_DECODER,
         MARKOV,
+        BAG,
+        RECURRENT_ENCODER,
+        ENCODER,
     )
 }
 
-__all__ = ["FAMILIES", "Family", "Output", "SequenceModel", "Vocabularies", "drawing_from"]
+__all__ = [
+    "FAMILIES",
+    "Family",
+    "LabelModel",
+    "Output",
+    "SequenceModel",
+    "Vocabularies",
+    "drawing_from",
+]

@@ -6,7 +6,7 @@ nothing trains it and no run file names it; `headway.load` makes it of several r
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +34,11 @@ class Ensemble(nn.Module):
             if isinstance(model, nn.Module):  # a table has no weights
                 self.add_module(str(i), model)
 
+    def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Of members that give labels, log probabilities (B, V)."""
+        of_members: Any = self.members
+        return _log_mean([_log_softmax(model.logits(batch).float()) for model in of_members])
+
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
         states = [model.start(batch, prefix) for model in self.members]
         memory = {
@@ -54,8 +59,7 @@ class Ensemble(nn.Module):
             raise ValueError(
                 f"members write {sizes} different tokens; load runs that share one vocabulary"
             )
-        mean = torch.stack(log_probs).logsumexp(0) - math.log(len(log_probs))  # (B, N, V)
-        return mean, state.successor(_joined_cache(states))
+        return _log_mean(log_probs), state.successor(_joined_cache(states))
 
 
 def _joined_cache(states: Sequence[State]) -> dict[str, Cache]:
@@ -66,6 +70,11 @@ def _part(entries: Mapping[str, Entry], number: int) -> dict[str, Entry]:
     """What one member put there, under its own names."""
     mark = f"{number}/"
     return {name.removeprefix(mark): e for name, e in entries.items() if name.startswith(mark)}
+
+
+def _log_mean(log_probs: Sequence[Tensor]) -> Tensor:
+    """The logarithm of the mean probability."""
+    return torch.stack(list(log_probs)).logsumexp(0) - math.log(len(log_probs))
 
 
 def _log_softmax(logits: Tensor) -> Tensor:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -24,6 +23,10 @@ class Vocabularies:
     shared: bool
 
 
+def _nothing() -> None:
+    """What most families require."""
+
+
 @dataclass(frozen=True)
 class Family:
     """One line of the table in `models/__init__.py`.
@@ -37,10 +40,12 @@ class Family:
         learns: by gradient, or by counting the training data once.
         source: whether a batch must hold a source beside what is predicted (`needed`), may hold one
             (`optional`), or has none (`none`), as for a language model.
-        count: of a family that learns by counting: the model of resolved settings and token
-            sequences, each with its end mark, which may be gone through several times. All that was
-            counted is in the model's buffers. `build` makes the same model with empty ones, and
-            loading replaces them, whatever their shapes.
+        count: of a family that learns by counting: the model of resolved settings and of what the
+            task gives to count, which may be gone through several times: token sequences, each with
+            its end mark, or pairs of one and the number of its label. All that was learned is in
+            the model's buffers. `build` makes the same model with empty ones, and loading replaces
+            them, whatever their shapes.
+        require: raises `MissingExtra` where learning needs a package that is not there.
     """
 
     name: str
@@ -49,7 +54,8 @@ class Family:
     abilities: frozenset[Ability]
     learns: Literal["gradient", "counting"] = "gradient"
     source: Literal["needed", "optional", "none"] = "needed"
-    count: Callable[[Any, Vocabularies, Iterable[np.ndarray]], nn.Module] | None = None
+    count: Callable[[Any, Vocabularies, Iterable[Any]], nn.Module] | None = None
+    require: Callable[[], object] = _nothing
 
 
 class SequenceModel(nn.Module):
@@ -71,6 +77,27 @@ class SequenceModel(nn.Module):
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]: ...
+
+
+class LabelModel(nn.Module):
+    """A model that gives labels, as tasks see it: a vector of each text, and an output layer apart.
+
+    All but `output` is in `backbone`, which may be used with another head. A batch holds
+    `src (B, S)` and `src_valid (B, S)`, each text with its end mark. A family that learns by
+    counting has `logits` alone.
+    """
+
+    backbone: nn.Module
+    output: "Output"
+
+    @abstractmethod
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """A vector of each text, (B, D), for `output`."""
+
+    def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """One for each label, (B, V)."""
+        found: Tensor = self.output(self(batch))
+        return found
 
 
 class Output(nn.Module):
@@ -115,3 +142,8 @@ def make_embeddings(
 def make_embedding(size: int, d_model: int) -> nn.Parameter:
     """Normal with standard deviation `1/sqrt(D)`: times sqrt(D) they have unit variance."""
     return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)
+
+
+def make_head(n_labels: int, d_model: int) -> Output:
+    """The output layer of a model that gives labels."""
+    return Output(make_embedding(n_labels, d_model), bias=True)

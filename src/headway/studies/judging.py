@@ -150,9 +150,46 @@ def _judged_language(run: str | Path, config: RunConfig, by_length: ByLength | N
     )
 
 
+def _judged_labels(run: str | Path, config: RunConfig, by_length: ByLength | None) -> Judged:
+    """Labels against the right ones, whole and by the length of the text."""
+    metric, classifier = metric_of(config), load(run)
+    rows = [row for row in scored_rows(config) if any(map(str.strip, row.values))]
+    texts, labels = ([row.values[i] for row in rows] for i in (0, 1))
+    started = time.perf_counter()
+    # Refusing a long text here would cost a run that has been trained.
+    places = [row.where for row in rows]
+    found = classifier.evaluate(texts, labels, [metric], "cut", places, resamples=0)
+    seconds = time.perf_counter() - started
+
+    def score(chosen: Sequence[int]) -> Score:
+        outputs = [found.outputs[i] for i in chosen]
+        answers = [classifier.task.labels.clean(labels[i]) for i in chosen]
+        judged: Score = classifier.task.judge(metric, outputs, answers, RESAMPLES)
+        return judged
+
+    lengths, unit = measured(texts)
+    parts = buckets(lengths, by_length) if by_length is not None else []
+    return Judged(
+        metric=metric,
+        score=score(range(len(rows))),
+        lower_is_better=metric in classifier.task.lower_is_better,
+        n=len(rows),
+        speed=len(rows) / seconds,
+        speed_of="texts",
+        by_length=tuple(
+            LengthScore(b.low, b.high, b.label, len(b.rows), score(b.rows)) for b in parts
+        ),
+        length_unit=unit,
+    )
+
+
 Judge = Callable[[str | Path, RunConfig, ByLength | None], Judged]
-JUDGES: dict[str, Judge] = {"translate": _judged_translation, "language": _judged_language}
-COMPARED = {"translate": "bleu", "language": "bits_per_character"}
+JUDGES: dict[str, Judge] = {
+    "translate": _judged_translation,
+    "language": _judged_language,
+    "classify": _judged_labels,
+}
+COMPARED = {"translate": "bleu", "language": "bits_per_character", "classify": "accuracy"}
 """By task, what runs are compared by where their run files leave it open."""
-HAVE_LENGTHS = frozenset({"translate"})
+HAVE_LENGTHS = frozenset({"translate", "classify"})
 """Tasks whose judge looks at lengths."""

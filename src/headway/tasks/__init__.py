@@ -1,9 +1,10 @@
 """What a model is trained for: columns, loss, prediction, metrics; and the table of tasks."""
 
+from .classify import Classify
 from .language import Language
 from .task import Task
 from .translate import Translate
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in (Translate, Language)}
+TASKS: dict[str, type[Task]] = {task.name: task for task in (Translate, Language, Classify)}
 
-__all__ = ["TASKS", "Language", "Task", "Translate"]
+__all__ = ["TASKS", "Classify", "Language", "Task", "Translate"]

@@ -6,11 +6,12 @@ by its count over the whole update, so that micro-batches and processes change n
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..models import SequenceModel, drawing_from
+from ..models import drawing_from
 
 Batch = Mapping[str, Tensor]
 
@@ -22,7 +23,7 @@ class Objective(nn.Module):
         weights: of each part in the whole.
     """
 
-    model: SequenceModel
+    model: Any
     weights: Mapping[str, float]
 
     @abstractmethod

@@ -136,6 +136,7 @@ class Task(ABC):
             search: greedy, with the run's limits.
         """
 
-    def sequences(self, store: Store) -> Iterable[np.ndarray]:
-        """What a family counts that learns by counting, each sequence with its end mark."""
+    def sequences(self, store: Store) -> Iterable[Any]:
+        """What a family counts that learns by counting: sequences, each with its end mark, or pairs
+        of one and the number of its label."""
         raise NotImplementedError(f"nothing can be counted for task {self.name!r}")

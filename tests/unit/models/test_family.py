@@ -23,16 +23,22 @@ SMALL = {
     "convolutional": {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1},
     "decoder": {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1},
     "recurrent_decoder": {"d_model": 8, "layers": 2},
+    "encoder": {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1},
+    "recurrent_encoder": {"d_model": 8},
 }
 names = pytest.mark.parametrize("name", list(FAMILIES))
 by_gradient = pytest.mark.parametrize(
     "name", [name for name, family in FAMILIES.items() if family.learns == "gradient"]
 )
-by_counting = pytest.mark.parametrize(
-    "name", [name for name, family in FAMILIES.items() if family.learns == "counting"]
+WRITERS = [name for name, family in FAMILIES.items() if "step" in family.abilities]
+writers_by_gradient = pytest.mark.parametrize(
+    "name", [name for name in WRITERS if FAMILIES[name].learns == "gradient"]
+)
+writers_by_counting = pytest.mark.parametrize(
+    "name", [name for name in WRITERS if FAMILIES[name].learns == "counting"]
 )
 with_source = pytest.mark.parametrize(
-    "name", [name for name, family in FAMILIES.items() if family.source == "needed"]
+    "name", [name for name in WRITERS if FAMILIES[name].source == "needed"]
 )
 
 
@@ -47,7 +53,8 @@ def test_a_family_is_known_by_its_name(name):
     family = FAMILIES[name]
     assert family.name == family.config().family == name
     assert is_dataclass(family.config)
-    assert {"step", "score"} <= family.abilities
+    assert {"step", "score"} <= family.abilities or "classify" in family.abilities
+    assert (family.count is None) == (family.learns == "gradient")
 
 
 @names
@@ -93,7 +100,7 @@ def test_the_seed_decides_the_weights(name):
     assert not all(torch.equal(a, b) for a, b in zip(weights[0], weights[2], strict=True))
 
 
-@by_gradient
+@writers_by_gradient
 def test_every_parameter_gets_a_gradient(name):
     """One that does not would be dead weight, and would stop several processes."""
     model = build(name, APART, dropout=0.0)
@@ -112,7 +119,7 @@ def test_a_family_that_counts_says_how_and_no_other_does(name):
     assert (family.count is not None) == (family.learns == "counting")
 
 
-@by_counting
+@writers_by_counting
 def test_all_that_was_counted_is_in_buffers_that_load_whatever_their_shapes(name):
     family = FAMILIES[name]
     config = family.config().resolve(2, SHARED)

@@ -1,0 +1,50 @@
+"""How often labels are right: accuracy, and macro F1, for which every class counts alike."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.metrics.interval import SEED, bootstrap, wilson
+from headway.metrics.references import alternatives
+from headway.metrics.score import Score
+
+
+def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Score:
+    """Share of outputs that are the reference, in percent, with Wilson's interval."""
+    alternatives(outputs, references)  # refuses lists that are empty or do not fit
+    n = len(references)
+    right = sum(one == other for one, other in zip(outputs, references, strict=True))
+    low, high = wilson(right, n)
+    signature = f"accuracy|n:{n}|interval:wilson95"
+    return Score("accuracy", 100 * right / n, 100 * low, 100 * high, signature)
+
+
+def macro_f1(outputs: Sequence[str], references: Sequence[str], resamples: int = 0) -> Score:
+    """Mean of `2 tp / (predicted + true)` over the classes, in percent, with a bootstrap interval.
+
+    The classes are those that occur among outputs or references, in each resampled set anew.
+    """
+    alternatives(outputs, references)  # refuses lists that are empty or do not fit
+    number = {label: i for i, label in enumerate(sorted({*outputs, *references}))}
+    predicted = _one_hot([number[label] for label in outputs], len(number))
+    true = _one_hot([number[label] for label in references], len(number))
+    statistics = np.concatenate([predicted * true, predicted + true], axis=1)  # (n, 2C)
+    signature = f"macro_f1|classes:{len(number)}|n:{len(references)}"
+    low = high = None
+    if resamples:
+        signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
+        low, high = bootstrap(statistics, _macro_f1, resamples)
+    return Score("macro F1", _macro_f1(statistics.sum(axis=0)), low, high, signature)
+
+
+def _macro_f1(sums: NDArray[np.float64]) -> float:
+    both, either = np.split(sums, 2)
+    there = either > 0
+    return float(100 * np.mean(2 * both[there] / either[there]))
+
+
+def _one_hot(numbers: Sequence[int], size: int) -> NDArray[np.float64]:
+    rows = np.zeros((len(numbers), size))
+    rows[np.arange(len(numbers)), numbers] = 1.0
+    return rows

@@ -1,0 +1,92 @@
+"""The recurrent encoder alone, RNN, GRU or LSTM: a text in, a label out.
+
+Reads a text as the encoder of `recurrent.py` does and tells the label from its last state, or from
+the mean of all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from annotated_types import Ge, Lt
+from torch import Tensor, nn
+from torch.nn.functional import embedding
+
+from ..nn.cells import N_PARTS
+from ..nn.dropout import Dropout
+from ..nn.pooling import mean_pool
+from ..nn.recurrent import Encoder
+from .family import Family, LabelModel, Vocabularies, make_head
+
+
+@dataclass(frozen=True)
+class RecurrentEncoderConfig:
+    """Recurrent encoder, which gives labels."""
+
+    family: Literal["recurrent_encoder"] = "recurrent_encoder"
+    """The model family."""
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    """What a layer is made of."""
+    layers: Annotated[int, Ge(1)] = 1
+    """Number of layers."""
+    bidirectional: bool = True
+    """Whether the text is read in both directions, each with half the width."""
+    pooling: Literal["last", "mean"] = "last"
+    """What the label is told from: the last state (of the way back, that of the first word), or the
+    mean of all."""
+    d_model: Annotated[int, Ge(1)] = 256
+    """Width of embeddings and states."""
+    dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
+    """Rate of dropping in embeddings, between layers and before the head, in training."""
+
+    def __post_init__(self) -> None:
+        if self.bidirectional and self.d_model % 2:
+            raise ValueError(
+                f"d_model={self.d_model} is odd and cannot be halved for two directions; "
+                f"try d_model={self.d_model + 1}, or bidirectional = false"
+            )
+
+    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> "RecurrentEncoderConfig":
+        return self  # nothing is left open
+
+
+class Backbone(nn.Module):
+    """Embeddings and layers."""
+
+    def __init__(self, config: RecurrentEncoderConfig, size: int) -> None:
+        super().__init__()
+        c = self.config = config
+        self.embed_scale = c.d_model**0.5
+        self.embedding = nn.Parameter(torch.randn(size, c.d_model) * c.d_model**-0.5)
+        self.dropout = Dropout(c.dropout)
+        self.encoder = Encoder(c.cell, c.d_model, c.layers, c.bidirectional, c.dropout)
+
+    def forward(self, src: Tensor, src_valid: Tensor) -> tuple[Tensor, Tensor]:
+        """Shape: src, src_valid (B, S) -> states (B, S, D), the last of the top layer (B, D)."""
+        x = self.dropout(embedding(src, self.embedding) * self.embed_scale)
+        states, last = self.encoder(x, src_valid)
+        return states, last[:, -N_PARTS[self.config.cell]]  # of an LSTM its output, not its cell
+
+
+class RecurrentEncoder(LabelModel):
+    """Backbone, pooling and head."""
+
+    def __init__(self, config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> None:
+        super().__init__()
+        self.config = config
+        self.backbone = Backbone(config, vocabularies.source)
+        self.dropout = Dropout(config.dropout)
+        self.output = make_head(vocabularies.target, config.d_model)
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Pooled states (B, D)."""
+        states, last = self.backbone(batch["src"], batch["src_valid"])
+        is_mean = self.config.pooling == "mean"
+        pooled: Tensor = self.dropout(mean_pool(states, batch["src_valid"]) if is_mean else last)
+        return pooled
+
+
+RECURRENT_ENCODER = Family(
+    "recurrent_encoder", RecurrentEncoderConfig, RecurrentEncoder, frozenset({"classify"})
+)

@@ -1,0 +1,196 @@
+"""A classifier from the command line: train, predict, evaluate, and what is refused."""
+
+import io
+import json
+import random
+import sys
+
+import pytest
+
+from headway.cli import main
+
+RUN_FILE = """
+task = "classify"
+
+[data]
+train = { file = "train.csv", text = "review", label = "stars" }
+valid = { file = "test.csv", text = "review", label = "stars" }
+test = { file = "test.csv", text = "review", label = "stars" }
+max_length = 20
+
+[text]
+kind = "words"
+
+[model]
+family = "encoder"
+d_model = 16
+d_ff = 16
+n_heads = 2
+layers = 1
+dropout = 0.0
+
+[train]
+steps = 60
+evaluate_every = 30
+lr = 0.01
+batch_tokens = 512
+"""
+WORDS = {"one": ["dull", "cold", "flat"], "three": ["fair", "plain"], "five": ["fine", "warm"]}
+
+
+def table(n, seed):
+    draw = random.Random(seed)
+    lines = ["id,stars,review"]
+    for i in range(n):
+        label = draw.choice(list(WORDS))
+        text = ["a", "film", "and", draw.choice(WORDS[label]), draw.choice(WORDS[label])]
+        draw.shuffle(text)
+        lines.append(f'{i},{label},"{" ".join(text)}"')
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Reviews whose words tell their stars, and a run trained on them."""
+    folder = tmp_path_factory.mktemp("classify")
+    (folder / "train.csv").write_text(table(200, 1), "utf-8")
+    (folder / "test.csv").write_text(table(40, 2), "utf-8")
+    (folder / "lines.txt").write_text("a fine warm film\n\ncold film and flat\n", "utf-8")
+    (folder / "texts").write_text("a fine film\na dull film\n", "utf-8")
+    (folder / "labels").write_text("five\none\n", "utf-8")
+    (folder / "run.toml").write_text(RUN_FILE, "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.delenv("HEADWAY_DATA", raising=False)
+        patch.chdir(folder)
+        assert main(["train", "run.toml", "--out", "run"]) == 0
+        yield folder
+
+
+@pytest.fixture
+def headway(place, capfd):
+    def run(*arguments):
+        code = main(list(arguments))
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def fails(headway):
+    def run(*arguments, code=2):
+        found, stdout, stderr = headway(*arguments)
+        assert (found, stdout) == (code, ""), stderr
+        return stderr.splitlines()[-1].removeprefix("headway: error: ")
+
+    return run
+
+
+def test_it_learns_and_says_how_well(headway):
+    code, stdout, _ = headway("evaluate", "run", "--json")
+    assert code == 0
+    record = json.loads(stdout)
+    assert (record["n"], record["labels"]) == (40, ["five", "one", "three"])
+    for name in ("accuracy", "macro_f1"):
+        metric = record["metrics"][name]
+        assert set(metric) == {"value", "low", "high", "signature"}
+        assert metric["value"] > 95
+        assert metric["low"] <= metric["value"] <= metric["high"]
+
+
+def test_the_table_for_people(headway):
+    _, stdout, _ = headway("evaluate", "run", "--metric", "accuracy")
+    lines = stdout.splitlines()
+    assert lines[0].split() == ["metric", "value", "95%", "interval", "signature"]
+    assert lines[1].startswith("accuracy ")
+    assert lines[-1].startswith("40 texts, 3 labels; weights: best by accuracy, step ")
+
+
+def test_labels_of_lines_in_order(headway):
+    code, stdout, _ = headway("predict", "run", "lines.txt", "lines.txt")
+    assert code == 0
+    rows = [line.split("\t") for line in stdout.splitlines()]
+    assert len(rows) == 6
+    assert [rows[i][0] for i in (0, 2, 3, 5)] == ["five", "one", "five", "one"]
+    assert all(1 / 3 < float(probability) <= 1 for _, probability in rows)
+
+
+def test_labels_of_standard_input_as_json(headway, monkeypatch):
+    typed = io.TextIOWrapper(io.BytesIO(b"plain and fair film\nwarm\n"))
+    monkeypatch.setattr(sys, "stdin", typed)
+    _, stdout, _ = headway("predict", "run", "--json")
+    first, second = map(json.loads, stdout.splitlines())
+    assert (first["text"], first["label"]) == ("plain and fair film", "three")
+    assert second["label"] == "five"
+    assert set(first["probabilities"]) == {"one", "three", "five"}
+    assert first["probability"] == max(first["probabilities"].values())
+    assert sum(first["probabilities"].values()) == pytest.approx(1)
+
+
+def test_data_of_ones_own(headway, place):
+    for arguments in (
+        ["--data", "test.csv"],
+        ["--data", "test.csv", "--source", "review", "--target", "stars"],
+        ["--source", "texts", "--target", "labels", "--outputs", "out"],
+    ):
+        code, stdout, stderr = headway("evaluate", "run", *arguments, "--json")
+        assert code == 0, stderr
+        assert json.loads(stdout)["metrics"]["accuracy"]["value"] > 95
+    assert (place / "out").read_text("utf-8") == "five\none\n"
+
+
+def test_long_lines_are_refused_or_cut(headway, fails, place):
+    (place / "long.txt").write_text("fine\n" + "warm " * 30 + "\n", "utf-8")
+    assert fails("predict", "run", "long.txt", code=1) == (
+        "long.txt:2 has 31 tokens and the model was trained with at most 20; shorten it, or have "
+        "it cut off (--cut)"
+    )
+    code, stdout, _ = headway("predict", "run", "long.txt", "--cut")
+    assert (code, len(stdout.splitlines())) == (0, 2)
+
+
+def test_labels_that_are_wrong(fails, place):
+    (place / "wrong.csv").write_text("review,stars\nfine,five\ndull,two\n", "utf-8")
+    assert fails("evaluate", "run", "--data", "wrong.csv", code=1) == (
+        "wrong.csv:3: the training data have no label 'two'; expected one of five, one, three"
+    )
+    (place / "wrong.csv").write_text("review,stars\nfine,five\ncold,one\ndull,\n", "utf-8")
+    assert fails("train", "run.toml", "--out", "no", "data.train.file=wrong.csv", code=1) == (
+        "wrong.csv:4: the label is empty; give one, or leave the line out"
+    )
+    assert not (place / "no").exists()
+
+
+def test_commands_that_do_not_fit(fails):
+    for verb in ("translate", "score", "export"):
+        extra = ["--to", "hf", "--out", "x"] if verb == "export" else []
+        assert fails(verb, "run", *extra) == (
+            f"headway {verb} has no use for run, which was trained for task 'classify'; "
+            "try headway evaluate run or headway predict run"
+        )
+
+
+def test_options_that_do_not_fit(fails):
+    assert fails("evaluate", "run", "--beam", "3") == (
+        "--beam has no meaning for run, which was trained for task 'classify'; leave it out"
+    )
+
+
+def test_predict_refuses_other_runs(headway, fails, place):
+    lines = "task = 'language'\n[data]\ntrain = 'lines.txt'\n[text]\nkind = 'words'\n"
+    small = "[model]\nd_model = 8\nn_heads = 2\nd_ff = 8\nlayers = 1\nfamily = 'decoder'\n"
+    (place / "language.toml").write_text(lines + small + "[train]\nsteps = 1\n", "utf-8")
+    assert headway("train", "language.toml", "--out", "language")[0] == 0
+    assert fails("predict", "language") == (
+        "headway predict has no use for language, which was trained for task 'language'; "
+        "try headway evaluate language or headway score language"
+    )
+
+
+def test_info(headway):
+    _, stdout, _ = headway("info", "run")
+    assert "words, 3 labels" in stdout
+    record = json.loads(headway("info", "run", "--json")[1])
+    assert record["vocabulary"]["labels"] == ["five", "one", "three"]
+    assert record["best"]["metric"] == "accuracy"
