@@ -427,6 +427,15 @@ def test_ensembles_are_evaluated_and_scored(headway):
         assert mixed["token_log_probs"] == pytest.approx(mean, abs=1e-4)
 
 
+def test_a_run_file_that_was_cut_off_between_two_lines(fails, place):
+    shutil.rmtree(place / "hurt", ignore_errors=True)
+    shutil.copytree(place / "run", place / "hurt")
+    file = place / "hurt" / "run.toml"
+    file.write_text(file.read_text().partition("[train]")[0])
+    expected = "hurt/run.toml is damaged (no [search] at its end); restore it from a copy"
+    assert fails(1, "translate", "hurt", "inputs.txt") == expected
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [

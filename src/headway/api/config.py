@@ -119,11 +119,22 @@ def rooted(config: RunConfig, folder: Path) -> RunConfig:
     return replace(config, data=replace(config.data, root=str(root)))
 
 
+LAST = "search"  # the table that ends a run file as a run directory keeps it
+
+
 def stored_config(run: RunDir) -> RunConfig:
-    """The run file that a run directory keeps."""
+    """The run file that a run directory keeps.
+
+    Raises:
+        RunError: it is damaged; one that was cut off between two lines would else be read as if the
+            rest had its defaults.
+    """
     where = run.path / "run.toml"
     try:
-        return configs.parse(tomllib.loads(run.read_text("run.toml")), RunConfig, str(where))
+        given = tomllib.loads(run.read_text("run.toml"))
+        if LAST not in given:
+            raise RunError(f"{where} is damaged (no [{LAST}] at its end); restore it from a copy")
+        return configs.parse(given, RunConfig, str(where))
     except tomllib.TOMLDecodeError as error:
         raise RunError(f"{where} is damaged ({error}); restore it from a copy") from None
     except ConfigError as error:
