@@ -257,14 +257,15 @@ def count(
         ValueError: settings that do not go together, nothing to count, or an order that no
             sequence is long enough for.
     """
-    model = MarkovModel(config, vocabularies)
-    corpus = read_corpus(sequences, max(1, model.depth), model.size)
-    if config.order > corpus.longest:
+    longest = max(map(len, sequences), default=0)
+    if config.order > longest > 0:  # before a table is made for each order
         raise ValueError(
             f"model.order = {config.order} needs a sequence of at least {config.order} tokens, the "
-            f"end mark counted, and the longest of the training data has {corpus.longest}; "
-            f"set model.order to {corpus.longest} or less"
+            f"end mark counted, and the longest of the training data has {longest}; "
+            f"set model.order to {longest} or less"
         )
+    model = MarkovModel(config, vocabularies)
+    corpus = read_corpus(sequences, max(1, model.depth), model.size)
     levels = count_ngrams(corpus, model.depth, model.size)
     if model.pairs is not None:
         distance = None if config.skips is True else int(config.skips)

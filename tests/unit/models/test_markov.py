@@ -323,3 +323,9 @@ def test_a_model_without_skips_has_no_pairs():
 def test_an_empty_batch():
     with refused("the batch is empty; give it a tensor with one row per sequence"):
         make({"order": 1}, "none")[0].start({})
+
+
+def test_an_absurd_order_is_refused_before_anything_is_made():
+    """A table for each order would take for ever."""
+    with pytest.raises(ValueError, match=r"model\.order = 99999999 needs a sequence of at least"):
+        count(MarkovConfig(order=99_999_999), Vocabularies(9, 9, True), [np.array([4, 5, 2])])
