@@ -113,6 +113,13 @@ def test_the_score_is_that_of_evaluate(compare, capsys):
     expected = json.loads(capsys.readouterr().out)["metrics"]["bleu"]
     assert json.loads(printed)["rows"][0]["runs"][0]["score"] == expected
 
+    code, printed, _ = compare("deep.toml", *STEPS, "--out", "alone", "--tokenized", "--json")
+    assert code == 0
+    assert main(["evaluate", "alone/deep-seed1", "--json", "--metric", "bleu", "--tokenized"]) == 0
+    expected = json.loads(capsys.readouterr().out)["metrics"]["bleu"]
+    assert "|tok:none|" in expected["signature"]
+    assert json.loads(printed)["rows"][0]["runs"][0]["score"] == expected
+
 
 def test_seeds_and_lengths_add_to_what_is_there(compare):
     assert compare("flat.toml", *STEPS, "--out", "more")[0] == 0
@@ -168,7 +175,7 @@ def test_one_failure_does_not_stop_the_others(compare):
     assert code == 1
     assert said.splitlines()[-1] == ("headway: error: 1 of 2 runs failed; the table says why")
     rows = [line.split() for line in table.splitlines()]
-    assert ["typo", "failed", *"------"] in rows
+    assert ["typo", "failed", *"-------"] in rows
     assert rows[3][0] == "flat"
     assert "failed: typo: typo.toml: model.decoder_layers" in table
 

@@ -8,7 +8,7 @@ import typer
 
 from ..errors import ConfigError, RunError
 from .learning import display_for
-from .options import Json, Threads, set_threads
+from .options import Json, Threads, Tokenized, set_threads
 
 RunFiles = Annotated[
     list[Path], typer.Argument(metavar="RUN.toml ...", help="The run files to compare.")
@@ -53,6 +53,7 @@ def compare(
     out: Out = Path("runs", "compare"),
     by_length: Lengths = False,
     edges: Edges = None,
+    tokenized: Tokenized = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -81,6 +82,7 @@ def compare(
                 minutes=minutes,
                 steps=steps,
                 by_length=wish,
+                tokenized=tokenized,
                 display=display,
             )
     except Interrupted as error:

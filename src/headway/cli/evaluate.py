@@ -23,6 +23,7 @@ from .options import (
     Split,
     Target,
     Threads,
+    Tokenized,
     With,
     refuse_options,
     search_settings,
@@ -37,10 +38,6 @@ from .translate import one_line
 if TYPE_CHECKING:
     from ..api import Evaluation
 
-Tokenized = Annotated[
-    bool,
-    typer.Option("--tokenized", help="The targets are tokenised already: BLEU cuts at spaces."),
-]
 Group = Annotated[
     bool,
     typer.Option(

@@ -44,6 +44,10 @@ def text(given: str) -> str:
 
 
 Run = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory: the --out of training.")]
+Tokenized = Annotated[
+    bool,
+    typer.Option("--tokenized", help="The targets are tokenised already: BLEU cuts at spaces."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 With = Annotated[
     list[Path] | None,

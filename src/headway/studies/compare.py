@@ -29,7 +29,7 @@ from ..tasks import TASKS
 from ..training.display import Display, Silent
 from ..training.fit import Interrupted
 from .comparison import Budget, Comparison, Failure, Row, Trained
-from .judging import HAVE_LENGTHS, judged, metric_of, scored_set
+from .judging import HAVE_LENGTHS, HAVE_TOKENS, Way, judged, metric_of, scored_set
 from .lengths import ByLength
 
 OUT = Path("runs", "compare")
@@ -44,6 +44,7 @@ def compare(
     minutes: float | None = None,
     steps: int | None = None,
     by_length: ByLength | None = None,
+    tokenized: bool = False,
     display: Display | None = None,
 ) -> Comparison:
     """Trains what is not trained yet, scores everything, writes tables and pictures into `out`.
@@ -58,6 +59,7 @@ def compare(
         minutes: of training for each run, in place of the budget its run file gives.
         steps: number of updates of each run, likewise.
         by_length: also score by input length.
+        tokenized: the references are tokenised already: BLEU takes them as they are.
         display: where progress is shown; nowhere if left out.
 
     Raises:
@@ -69,12 +71,10 @@ def compare(
         raise ConfigError(f"seeds = {seeds}: expected at least 1")
     entries = _entries(paths, budget)
     first = _alike(entries)
-    if by_length is not None and first.task not in HAVE_LENGTHS:
-        able = ", ".join(sorted(HAVE_LENGTHS))
-        raise ConfigError(
-            f"figures by input length are for task {able}, and these run files are for "
-            f"{first.task}; leave out --by-length"
-        )
+    if by_length is not None:
+        _check_task(first.task, HAVE_LENGTHS, "figures by input length are", "--by-length")
+    if tokenized:
+        _check_task(first.task, HAVE_TOKENS, "tokenised references are", "--tokenized")
     runs = [run for entry in entries for run in _planned(entry, out, seeds)]
     for run in runs:
         run.refuse_other_settings()
@@ -83,7 +83,7 @@ def compare(
         for run in runs:
             run.write_request()
     failures = _train(runs, display or Silent())
-    figures = _judge(runs, failures, by_length, display or Silent())
+    figures = _judge(runs, failures, Way(by_length, tokenized), display or Silent())
     comparison = Comparison.of(
         [_row(entry, runs, figures, failures) for entry in entries],
         task=first.task,
@@ -250,6 +250,14 @@ def _alike(entries: Sequence[_Entry]) -> RunConfig:
     return first
 
 
+def _check_task(task: str, able: frozenset[str], what: str, flag: str) -> None:
+    if task not in able:
+        raise ConfigError(
+            f"{what} for task {', '.join(sorted(able))}, and these run files are for {task}; "
+            f"leave out {flag}"
+        )
+
+
 def _scored_files(config: RunConfig) -> tuple[Any, ...]:
     """Which set it is, and its corpora by their files, however run files name these."""
     name, root = scored_set(config), Path(config.data.root or ".")
@@ -314,7 +322,7 @@ def _resume(run: _Planned, display: Display) -> None:
 def _judge(
     runs: Sequence[_Planned],
     failures: dict[Path, str],
-    by_length: ByLength | None,
+    way: Way,
     display: Display,
 ) -> dict[Path, Trained]:
     """The figures of the runs that did not fail; adds those that fail now to `failures`."""
@@ -324,14 +332,14 @@ def _judge(
         told = f"scoring {number} of {len(left)}: {run.name}, seed {run.config.seed}"
         display.note(told)
         try:
-            figures[run.path] = _figures(run, by_length)
+            figures[run.path] = _figures(run, way)
         except HeadwayError as error:
             failures[run.path] = str(error).replace("\n", "; ")
             display.note(f"{told}: failed: {failures[run.path]}")
     return figures
 
 
-def _figures(run: _Planned, by_length: ByLength | None) -> Trained:
+def _figures(run: _Planned, way: Way) -> Trained:
     directory = RunDir.open(run.path)
     records = directory.log.read()
     best = best_validation(directory, stored_config(directory))
@@ -339,8 +347,9 @@ def _figures(run: _Planned, by_length: ByLength | None) -> Trained:
     return Trained(
         seed=run.config.seed,
         run=run.path,
-        judged=judged(run.path, by_length),
+        judged=judged(run.path, way),
         parameters=info(directory)["parameters"],
+        updates=max((r["step"] for r in records if "tokens_per_second" in r), default=None),
         speed=median(speeds) if speeds else None,
         minutes_to_best=None if best is None else _minutes(records, best["step"]),
         minutes=_minutes(records),

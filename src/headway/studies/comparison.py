@@ -54,6 +54,7 @@ class Trained:
     """One run: a run file with one seed.
 
     Attributes:
+        updates: of training; None for models that learn by counting.
         speed: tokens per second in training, the median of the log.
         minutes_to_best: until the best validation; None without validations.
         minutes: of training, validations included.
@@ -64,6 +65,7 @@ class Trained:
     run: Path
     judged: Judged
     parameters: int | None
+    updates: int | None
     speed: float | None
     minutes_to_best: float | None
     minutes: float | None
@@ -75,6 +77,7 @@ class Trained:
             "run": str(self.run),
             "score": _finite(self.judged.score.to_dict()),
             "parameters": self.parameters,
+            "updates": self.updates,
             "train_tokens_per_second": self.speed,
             "decode_per_second": self.judged.speed,
             "minutes_to_best": self.minutes_to_best,
@@ -139,6 +142,7 @@ class Row:
             **_finite(_ends(mark)),
             "seeds": _finite({"low": min(values), "high": max(values)}) if values else None,
             "parameters": self.runs[0].parameters if self.runs else None,
+            "updates": self.mean_of(lambda run: run.updates),
             "train_tokens_per_second": self.mean_of(lambda run: run.speed),
             "decode_per_second": self.mean_of(lambda run: run.judged.speed),
             "minutes_to_best": self.mean_of(lambda run: run.minutes_to_best),
@@ -292,6 +296,7 @@ class Comparison:
             "95%",
             *(["seeds"] if self.seeds > 1 else []),
             "parameters",
+            "updates",
             "train/s",
             "decode/s",
             "best at",
@@ -308,6 +313,7 @@ class Comparison:
                 _interval(mark, digits),
                 *seeds,
                 _number(row.mean_of(lambda run: run.parameters), ",.0f"),
+                _number(row.mean_of(lambda run: run.updates), ",.0f"),
                 _number(row.mean_of(lambda run: run.speed), ",.0f"),
                 _number(row.mean_of(lambda run: run.judged.speed), ",.0f"),
                 _number(row.mean_of(lambda run: run.minutes_to_best), ".1f"),
@@ -349,6 +355,8 @@ class Comparison:
         for row in self.rows:
             for note in dict.fromkeys(note for run in row.runs for note in run.judged.notes):
                 yield f"{row.name}: {note}."
+        signatures = sorted({run.judged.score.signature for run in self.runs})
+        yield f"{self._name()} is counted as {'; '.join(signatures)}."
         machines = sorted({run.machine for run in self.runs})
         yield f"Trained on {'; '.join(machines)}."
 

@@ -35,6 +35,22 @@ class LengthScore:
 
 
 @dataclass(frozen=True)
+class Way:
+    """How runs are judged.
+
+    Attributes:
+        by_length: also by the length of the input.
+        tokenized: the references are tokenised already: BLEU takes them as they are.
+    """
+
+    by_length: ByLength | None = None
+    tokenized: bool = False
+
+
+PLAIN = Way()
+
+
+@dataclass(frozen=True)
 class Judged:
     """What a run reached.
 
@@ -60,14 +76,14 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def judged(run: str | Path, by_length: ByLength | None = None) -> Judged:
+def judged(run: str | Path, way: Way = PLAIN) -> Judged:
     """The figures of a finished run on its test set, or else on its validation set.
 
     Raises:
         HeadwayError: the run cannot be used, or its data cannot be read.
     """
     config = stored_config(RunDir.open(run))
-    return JUDGES[config.task](run, config, by_length)
+    return JUDGES[config.task](run, config, way)
 
 
 def metric_of(config: RunConfig) -> str:
@@ -96,7 +112,7 @@ def scored_rows(config: RunConfig) -> Iterator[Row]:
         yield from read_whole(corpus, TASKS[config.task].columns, Path(config.data.root or "."))
 
 
-def _judged_translation(run: str | Path, config: RunConfig, by_length: ByLength | None) -> Judged:
+def _judged_translation(run: str | Path, config: RunConfig, way: Way) -> Judged:
     """Outputs by the run's own search, judged whole and by source length."""
     metric, translator = metric_of(config), load(run)
     rows = list(scored_rows(config))
@@ -109,10 +125,10 @@ def _judged_translation(run: str | Path, config: RunConfig, by_length: ByLength 
     def score(chosen: Sequence[int]) -> Score:
         outputs = [found[i].text for i in chosen]
         answers = [references[i] for i in chosen]
-        return translator.task.judge(metric, outputs, answers, resamples=RESAMPLES)
+        return translator.task.judge(metric, outputs, answers, way.tokenized, RESAMPLES)
 
     lengths, unit = measured(sources)
-    parts = buckets(lengths, by_length) if by_length is not None else []
+    parts = buckets(lengths, way.by_length) if way.by_length is not None else []
     return Judged(
         metric=metric,
         score=score(range(len(rows))),
@@ -127,7 +143,7 @@ def _judged_translation(run: str | Path, config: RunConfig, by_length: ByLength 
     )
 
 
-def _judged_language(run: str | Path, config: RunConfig, by_length: ByLength | None) -> Judged:
+def _judged_language(run: str | Path, config: RunConfig, way: Way) -> Judged:
     """How well texts are predicted. Nothing is decoded: the speed is that of forced scoring."""
     metric, model = metric_of(config), load(run)
     texts = [row.values[0] for row in scored_rows(config) if row.values[0].strip()]
@@ -150,7 +166,7 @@ def _judged_language(run: str | Path, config: RunConfig, by_length: ByLength | N
     )
 
 
-def _judged_labels(run: str | Path, config: RunConfig, by_length: ByLength | None) -> Judged:
+def _judged_labels(run: str | Path, config: RunConfig, way: Way) -> Judged:
     """Labels against the right ones, whole and by the length of the text."""
     metric, classifier = metric_of(config), load(run)
     rows = [row for row in scored_rows(config) if any(map(str.strip, row.values))]
@@ -168,7 +184,7 @@ def _judged_labels(run: str | Path, config: RunConfig, by_length: ByLength | Non
         return judged
 
     lengths, unit = measured(texts)
-    parts = buckets(lengths, by_length) if by_length is not None else []
+    parts = buckets(lengths, way.by_length) if way.by_length is not None else []
     return Judged(
         metric=metric,
         score=score(range(len(rows))),
@@ -183,7 +199,7 @@ def _judged_labels(run: str | Path, config: RunConfig, by_length: ByLength | Non
     )
 
 
-Judge = Callable[[str | Path, RunConfig, ByLength | None], Judged]
+Judge = Callable[[str | Path, RunConfig, Way], Judged]
 JUDGES: dict[str, Judge] = {
     "translate": _judged_translation,
     "language": _judged_language,
@@ -193,3 +209,5 @@ COMPARED = {"translate": "bleu", "language": "bits_per_character", "classify": "
 """By task, what runs are compared by where their run files leave it open."""
 HAVE_LENGTHS = frozenset({"translate", "classify"})
 """Tasks whose judge looks at lengths."""
+HAVE_TOKENS = frozenset({"translate"})
+"""Tasks whose judge may be told that references are tokenised."""

@@ -143,6 +143,13 @@ def test_other_tasks_have_no_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
         compare([run_file("a.toml")], out="out", by_length=ByLength())
 
 
+def test_other_tasks_have_no_tokenised_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studied, "HAVE_TOKENS", frozenset({"other"}))
+    message = "tokenised references are for task other, .* for translate; leave out --tokenized"
+    with pytest.raises(ConfigError, match=message):
+        compare([run_file("a.toml")], out="out", tokenized=True)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

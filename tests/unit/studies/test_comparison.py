@@ -21,7 +21,8 @@ def score(value: float, low: float | None = None, high: float | None = None) -> 
 def trained(seed: int, one: Score, lower: bool = False, **changes) -> Trained:
     lengths = changes.pop("lengths", ())
     judged = Judged("bleu", one, lower, 100, 500.0, "output tokens", lengths, "words")
-    figures = {"parameters": 12_345, "speed": 1000.0, "minutes_to_best": 0.5, "minutes": 2.0}
+    figures = {"parameters": 12_345, "updates": 300, "speed": 1000.0}
+    figures |= {"minutes_to_best": 0.5, "minutes": 2.0}
     return Trained(seed, Path(f"out/a-seed{seed}"), judged, **{**figures, **changes}, machine="cpu")
 
 
@@ -70,7 +71,7 @@ def test_the_best_is_first_and_what_failed_is_last(lower: bool, order: list[str]
 def test_the_table() -> None:
     found = comparison(
         row("gru", trained(1, score(30.128, 29, 31)), failures=(Failure("diverged", 2),)),
-        row("markov", trained(1, score(9.5), minutes_to_best=None, speed=None)),
+        row("markov", trained(1, score(9.5), updates=None, minutes_to_best=None, speed=None)),
         row("typo", failures=(Failure("typo.toml: unknown key"),)),
         seeds=2,
     )
@@ -78,20 +79,21 @@ def test_the_table() -> None:
         "BLEU on the test set (100 inputs), more is better; budget: 1,500 updates each; "
         "2 seeds each",
         "",
-        "run       BLEU             95%                  seeds  parameters  train/s  decode/s"
-        "  best at  minutes",
-        "gru      30.13  [29.00, 31.00]  30.13..30.13 (1 of 2)      12,345    1,000       500"
-        "      0.5      2.0",
-        "markov    9.50               -    9.50..9.50 (1 of 2)      12,345        -       500"
-        "        -      2.0",
-        "typo    failed               -                      -           -        -         -"
-        "        -        -",
+        "run       BLEU             95%                  seeds  parameters  updates  train/s"
+        "  decode/s  best at  minutes",
+        "gru      30.13  [29.00, 31.00]  30.13..30.13 (1 of 2)      12,345      300    1,000"
+        "       500      0.5      2.0",
+        "markov    9.50               -    9.50..9.50 (1 of 2)      12,345        -        -"
+        "       500        -      2.0",
+        "typo    failed               -                      -           -        -        -"
+        "         -        -        -",
         "",
         "BLEU: mean over seeds; 95%: interval of the test data, mean of the seeds' own; seeds: "
         "lowest to highest.",
         "train/s: tokens per second in training (median of the log); decode/s: output tokens per "
         "second while scoring. Tokens are each run's own.",
         "best at: minutes until the best validation; minutes: of training, validations in it.",
+        "BLEU is counted as nrefs:1.",
         "Trained on cpu.",
         "failed: gru, seed 2: diverged",
         "failed: typo: typo.toml: unknown key",
@@ -102,10 +104,10 @@ def test_markdown_has_the_table_the_picture_and_the_reasons() -> None:
     found = comparison(row("a|b", trained(1, score(1.2344))), row("c", failures=(Failure("w"),)))
     lines = found.markdown().splitlines()
     assert lines[2:6] == [
-        "| run | BLEU | 95% | parameters | train/s | decode/s | best at | minutes |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| a\\|b | 1.234 | - | 12,345 | 1,000 | 500 | 0.5 | 2.0 |",  # small: three digits
-        "| c | failed | - | - | - | - | - | - |",
+        "| run | BLEU | 95% | parameters | updates | train/s | decode/s | best at | minutes |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| a\\|b | 1.234 | - | 12,345 | 300 | 1,000 | 500 | 0.5 | 2.0 |",  # small: three digits
+        "| c | failed | - | - | - | - | - | - | - |",
     ]
     assert "![Quality with intervals](compare.svg)" in lines
     assert lines[-1] == "- failed: c: w"
