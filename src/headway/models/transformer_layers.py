@@ -175,7 +175,7 @@ class LayerMaker:
         cross = self.cross_attention()
         return DecoderLayer(self.self_attention(), cross, self.feed(), self.residual)
 
-    def _heads(self) -> tuple[Any, ...]:
+    def _heads(self) -> tuple[int, int, int, int | None, bool, float]:
         """The arguments that both attentions begin with."""
         c = self.settings
         return c.d_model, c.n_heads, c.d_head, c.d_value, c.bias, c.attention_dropout
