@@ -172,7 +172,7 @@ class LayerMaker:
         return EncoderLayer(self.self_attention(), self.feed(), self.residual)
 
     def decoder_layer(self) -> DecoderLayer:
-        cross = self.cross_attention()
+        cross = self.cross_attention()  # first: so a seed has always given the weights
         return DecoderLayer(self.self_attention(), cross, self.feed(), self.residual)
 
     def _heads(self) -> tuple[int, int, int, int | None, bool, float]:
