@@ -30,7 +30,7 @@ from headway.cli.program import VERBS
 from headway.data.corpora import as_corpora
 from headway.data.read import read
 from headway.models import FAMILIES
-from headway.models.transformer import PRESETS
+from headway.models.transformer_layers import PRESETS
 from headway.tasks import TASKS
 
 PACKAGE = ROOT / "src" / "headway"

@@ -72,19 +72,21 @@ RECURRENTS: dict[str, dict[str, Any]] = {
 ENCODERS: dict[str, dict[str, Any]] = {
     "first": {"pooling": "first", "positions": "rotary"},
     "post-norm": {"residual": "post", "positions": "learned", "max_positions": 40},
+    "cosine": {"score": "cosine", "d_value": 5},
 }
 RECURRENT_ENCODERS: dict[str, dict[str, Any]] = {
     "lstm": {"cell": "lstm", "layers": 2, "bidirectional": False},
     "rnn mean": {"cell": "rnn", "pooling": "mean"},
 }
-GPT2 = {
-    "positions": "learned",
-    "max_positions": 40,
-    "activation": "gelu_tanh",
-    "scale_embeddings": False,
+DECODERS: dict[str, dict[str, Any]] = {
+    "gpt-2": {
+        "positions": "learned",
+        "max_positions": 40,
+        "activation": "gelu_tanh",
+        "scale_embeddings": False,
+    },
+    "additive": {"score": "additive", "d_value": 5},
 }
-
-
 RECURRENT_DECODERS: dict[str, dict[str, Any]] = {
     "rnn": {"cell": "rnn", "share": False},
     "lstm": {"cell": "lstm", "layers": 2},
@@ -171,7 +173,7 @@ CASES = [
     *(Case(name, name) for name in FAMILIES),
     *(Case(f"transformer {name}", "transformer", given) for name, given in TRANSFORMERS.items()),
     *(Case(f"recurrent {name}", "recurrent", given) for name, given in RECURRENTS.items()),
-    Case("decoder gpt-2", "decoder", GPT2),
+    *(Case(f"decoder {name}", "decoder", given) for name, given in DECODERS.items()),
     *(
         Case(f"recurrent_decoder {name}", "recurrent_decoder", given)
         for name, given in RECURRENT_DECODERS.items()

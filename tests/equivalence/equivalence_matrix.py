@@ -58,13 +58,14 @@ RECURRENTS = (
     "recurrent gru feeding",
     "recurrent lstm feeding",
 )
+DECODERS = ("decoder gpt-2", "decoder additive")
 RECURRENT_DECODERS = ("recurrent_decoder rnn", "recurrent_decoder lstm")
 MARKOVS = ("markov add-k", "markov skips", "markov selective")
 VARIANTS = (
     "transformer post-norm",
     *TRANSFORMERS,
     *RECURRENTS,
-    "decoder gpt-2",
+    *DECODERS,
     *RECURRENT_DECODERS,
     *MARKOVS,
 )
@@ -76,16 +77,16 @@ WITHOUT_ATTENTION = (
     *RECURRENT_DECODERS,
     *COUNTED,
 )
-WITHOUT_SOURCE = ("decoder", "decoder gpt-2", "recurrent_decoder", *RECURRENT_DECODERS, *COUNTED)
+WITHOUT_SOURCE = ("decoder", *DECODERS, "recurrent_decoder", *RECURRENT_DECODERS, *COUNTED)
 STEPPING = ("cached", "prefix", "greedy", "wide", "best", "terms", "drawn", "forced")
-ENCODERS = ("encoder", "encoder first", "encoder post-norm")
+ENCODERS = ("encoder", "encoder first", "encoder post-norm", "encoder cosine")
 RECURRENT_ENCODERS = ("recurrent_encoder", "recurrent_encoder lstm", "recurrent_encoder rnn mean")
 BAGS = ("bag", "bag counts")
 LABELLERS = (*BAGS, *RECURRENT_ENCODERS, *ENCODERS)
 BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LOOP for row in VARIANTS},
     **{(row, "resumed"): _LOOP for row in VARIANTS},
-    **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder")},
+    **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder", "decoder additive")},
     **{(row, "refer"): _FORMULAS for row in COUNTED},
     **{(row, "fused"): _NOTHING for row in WITHOUT_ATTENTION},
     **{(row, "edges"): _NO_SOURCE for row in WITHOUT_SOURCE},
@@ -95,7 +96,7 @@ BLANKS: dict[tuple[str, str], str] = {
     **{(row, column): _FITTED for row in BAGS for column in ("accum", "procs", "resumed")},
     **{(row, "procs"): _LABEL_LOOP for row in (*RECURRENT_ENCODERS, *ENCODERS)},
     **{(row, "resumed"): _LOOP for row in (*RECURRENT_ENCODERS[1:], *ENCODERS[1:])},
-    ("encoder first", "refer"): _PART,
+    **{(row, "refer"): _PART for row in ("encoder first", "encoder cosine")},
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

@@ -39,6 +39,7 @@ recurrent gru cosine      x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent gru feeding     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent lstm feeding    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 decoder gpt-2             x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  x
+decoder additive          x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  .
 recurrent_decoder rnn     x  x  .  x  x  x  x  x  x  .  x  x  x  x  .  .  x
 recurrent_decoder lstm    x  x  .  x  x  x  x  x  x  .  x  x  x  x  .  .  x
 markov add-k              x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
@@ -46,6 +47,7 @@ markov skips              x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
 markov selective          x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
 encoder first             .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 encoder post-norm         .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+encoder cosine            .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 recurrent_encoder lstm    .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 recurrent_encoder rnn mean.  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 bag counts                .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x

@@ -1,107 +1,37 @@
 """The decoder-only Transformer (Radford et al. 2018): a language model.
 
-Layers of causal self-attention and feed-forward, no source. Settings are named as those of the
-encoder-decoder; what the two share is in `nn`.
+Layers of causal self-attention and feed-forward, no source; what it shares with the other
+Transformers is in `transformer_layers.py`.
 """
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from annotated_types import Ge, Gt, Lt
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from ..nn import masks
-from ..nn.attention import SelfAttention
 from ..nn.dropout import Dropout
-from ..nn.layers import RESIDUALS, EncoderLayer, FeedForward, make_norm
-from ..nn.positions import Learned, NoPositions, Rotary, Sinusoidal
+from ..nn.layers import EncoderLayer
 from ..nn.step import Past, State
 from .family import Family, Output, SequenceModel, Vocabularies, make_embedding
-from .transformer import PRESETS
+from .transformer_layers import Activation, LayerMaker, LayerSettings, Positions, Size
 
 
 @dataclass(frozen=True)
-class DecoderConfig:
+class DecoderConfig(LayerSettings):
     """Decoder-only Transformer, a language model."""
 
     family: Literal["decoder"] = "decoder"
-    """The model family."""
-    preset: Literal["auto", "tiny", "small", "base", "big"] = "auto"
-    """Sizes that go together; `auto` goes by the number of training examples. Every key below that
-    is given wins over the preset."""
-    d_model: Annotated[int, Ge(1)] | None = None
-    """Width of the model."""
-    d_ff: Annotated[int, Ge(1)] | None = None
-    """Inner width of the feed-forward layers."""
-    n_heads: Annotated[int, Ge(1)] | None = None
-    """Attention heads."""
-    d_head: Annotated[int, Ge(1)] | None = None
-    """Width of a head; `d_model / n_heads` if left out."""
-    layers: Annotated[int, Ge(1)] | None = None
+    activation: Activation = "gelu"
+    positions: Positions = "rotary"
+    layers: Size | None = None
     """Number of layers."""
-    dropout: Annotated[float, Ge(0), Lt(1)] | None = None
-    """Rate of dropping in embeddings and residual branches, in training."""
-    attention_dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
-    """Rate of dropping attention weights; above zero the fused kernel is not used."""
-    activation_dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
-    """Rate of dropping inside the feed-forward layers."""
-    residual: Literal["pre", "post"] = "pre"
-    """Where the norm stands: `pre` learns faster and needs no long warm-up, `post` is the
-    original."""
-    norm: Literal["layer", "rms"] = "layer"
-    """Layer normalisation or root-mean-square normalisation."""
-    norm_eps: Annotated[float, Gt(0)] = 1e-5
-    """Added to the variance."""
-    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "gelu"
-    """Between the feed-forward layers; `gelu` is exact, `gelu_tanh` its approximation."""
-    gated: bool = False
-    """Multiply by a second projection (ReGLU, GEGLU, SwiGLU)."""
-    bias: bool = True
-    """Biases on the linear layers."""
     output_bias: bool = False
     """A bias per word on the output layer."""
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "rotary"
-    """How order is told."""
-    position_base: Annotated[float, Gt(1)] = 10000.0
-    """Base of the wavelengths of sinusoidal and rotary positions."""
-    max_positions: Annotated[int, Ge(1)] = 1024
-    """Number of learned positions."""
-    scale_embeddings: bool = True
-    """Multiply embeddings by `sqrt(d_model)`."""
     share: bool = True
     """Whether the embeddings and the output layer are one matrix."""
-
-    def __post_init__(self) -> None:
-        if self.d_model and self.n_heads and not self.d_head and self.d_model % self.n_heads:
-            fitting = [h for h in range(1, self.d_model + 1) if self.d_model % h == 0]
-            nearest = min(fitting, key=lambda h: (abs(h - (self.n_heads or 1)), -h))
-            raise ValueError(
-                f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}; "
-                f"try n_heads={nearest}, or give d_head"
-            )
-
-    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> "DecoderConfig":
-        """Every size filled in, from the preset or from the amount of data."""
-        preset = self.preset
-        if preset == "auto":
-            preset = (
-                "tiny" if n_examples < 200_000 else "small" if n_examples < 2_000_000 else "base"
-            )
-        sizes = PRESETS[preset]
-        chosen = replace(
-            self,
-            preset=preset,
-            d_model=self.d_model or sizes["d_model"],
-            d_ff=self.d_ff or sizes["d_ff"],
-            n_heads=self.n_heads or sizes["n_heads"],
-            layers=self.layers or sizes["layers"],
-            dropout=sizes["dropout"] if self.dropout is None else self.dropout,
-        )
-        d_head = chosen.d_head or chosen.d_model // chosen.n_heads  # type: ignore[operator]
-        return replace(chosen, d_head=d_head)
 
 
 class Decoder(SequenceModel):
@@ -111,15 +41,15 @@ class Decoder(SequenceModel):
         super().__init__()
         c: Any = config  # resolved: no size is None
         self.config = config
-        self.embed_scale = math.sqrt(c.d_model) if c.scale_embeddings else 1.0
+        make = LayerMaker(config)
+        self.embed_scale = make.embed_scale
         self.embedding = make_embedding(vocabularies.target, c.d_model)
         final = self.embedding if c.share else make_embedding(vocabularies.target, c.d_model)
         self.output = Output(final, c.output_bias)
-        self.positions = self._make_positions()
+        self.positions = make.positions()
         self.dropout = Dropout(c.dropout)
-        self.layers = nn.ModuleList(self._layer() for _ in range(c.layers))
-        # With pre-norm the last residual sum has not been normalised yet.
-        self.norm = self._norm() if c.residual == "pre" else nn.Identity()
+        self.layers = nn.ModuleList(make.encoder_layer() for _ in range(c.layers))
+        self.norm = make.final_norm()
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Teacher-forced hidden states (B, T, D), from `tgt_in` alone."""
@@ -153,27 +83,6 @@ class Decoder(SequenceModel):
 
     def _layers(self) -> list[EncoderLayer]:
         return [layer for layer in self.layers if isinstance(layer, EncoderLayer)]
-
-    def _make_positions(self) -> nn.Module:
-        c: Any = self.config
-        if c.positions == "sinusoidal":
-            return Sinusoidal(c.d_model, c.position_base)
-        if c.positions == "learned":
-            return Learned(c.d_model, c.max_positions)
-        return NoPositions()
-
-    def _norm(self) -> nn.Module:
-        c: Any = self.config
-        return make_norm(c.norm, c.d_model, c.norm_eps)
-
-    def _layer(self) -> EncoderLayer:
-        c: Any = self.config
-        rotary = Rotary(c.d_head, c.position_base) if c.positions == "rotary" else None
-        attention = SelfAttention(
-            c.d_model, c.n_heads, c.d_head, None, c.bias, c.attention_dropout, rotary
-        )
-        feed = FeedForward(c.d_model, c.d_ff, c.activation, c.gated, c.bias, c.activation_dropout)
-        return EncoderLayer(attention, feed, lambda: RESIDUALS[c.residual](self._norm(), c.dropout))
 
 
 DECODER = Family(

@@ -78,13 +78,6 @@ def test_learned_positions_hold_the_longest_text_and_the_first_position():
         model.logits(batch_of([4, 5, 6, 7, 2]))
 
 
-def test_sizes_come_from_the_preset():
-    config = EncoderConfig(d_ff=99).resolve(1000, SIZES)
-    assert (config.preset, config.d_model, config.d_ff, config.d_head) == ("tiny", 128, 99, 32)
-
-
 def test_settings_that_do_not_fit():
-    with pytest.raises(ValueError, match="d_model=10 is not divisible by n_heads=4; try n_heads=5"):
-        EncoderConfig(d_model=10, n_heads=4)
     with pytest.raises(ValueError, match="d_model=7 is odd"):
         RecurrentEncoderConfig(d_model=7)

@@ -1,11 +1,10 @@
-"""The Transformer's settings: presets, sizes that do not fit, the parameter counts of the paper."""
+"""The Transformer: the parameter counts of the paper, embeddings, positions, norms, dropout."""
 
 import pytest
 import torch
 
 from headway.models import FAMILIES, Vocabularies
-from headway.models.transformer import PRESETS, Transformer, TransformerConfig
-from headway.nn.scores import SCORES, Score
+from headway.models.transformer import Transformer, TransformerConfig
 
 PAPER = Vocabularies(37_000, 37_000, True)  # "about 37000 tokens"
 SMALL = Vocabularies(11, 11, True)
@@ -62,71 +61,6 @@ def test_pre_norm_adds_two_norms():
     with torch.device("meta"):
         n = sum(p.numel() for p in Transformer(config, PAPER).parameters())
     assert n / 1e6 == pytest.approx(count("base") + 4 * 512 / 1e6, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("n_examples", "preset"),
-    [(1, "tiny"), (199_999, "tiny"), (200_000, "small"), (2_000_000, "base")],
-)
-def test_auto_goes_by_the_amount_of_data(n_examples, preset):
-    resolved = TransformerConfig().resolve(n_examples, SMALL)
-    assert resolved.preset == preset
-    assert resolved.d_model == PRESETS[preset]["d_model"]
-
-
-def test_what_is_given_wins_over_the_preset():
-    resolved = TransformerConfig(preset="tiny", d_model=60, n_heads=3, dropout=0.0).resolve(
-        1, SMALL
-    )
-    assert (resolved.d_model, resolved.d_head, resolved.d_value) == (60, 20, 20)
-    assert (resolved.d_ff, resolved.dropout) == (256, 0.0)
-
-
-def test_head_widths_are_free():
-    resolved = TransformerConfig(preset="tiny", n_heads=5, d_head=7, d_value=3).resolve(1, SMALL)
-    model = Transformer(resolved, SMALL)
-    assert model.encoder[0].attention.qkv.weight.shape == (5 * (7 + 7 + 3), 128)
-    assert model.encoder[0].attention.out.weight.shape == (128, 15)
-
-
-def test_heads_that_do_not_divide_are_refused_with_a_remedy():
-    with pytest.raises(ValueError, match="100 is not divisible by n_heads=8; try n_heads=10"):
-        TransformerConfig(d_model=100, n_heads=8)
-    with pytest.raises(ValueError, match="130 is not divisible by n_heads=4; try n_heads=5"):
-        TransformerConfig(preset="tiny", d_model=130).resolve(1, SMALL)
-    TransformerConfig(d_model=100, n_heads=8, d_head=12)
-
-
-@pytest.mark.parametrize(
-    ("score", "complaint"),
-    [
-        (
-            "basic",
-            'score = "basic" takes the items as keys and values at once, where heads project them; '
-            'with projections it is score = "dot"',
-        ),
-        (
-            "location",
-            'score = "location" goes by the place of a key alone, which tells nothing within a '
-            'sentence that is being written; try score = "scaled_dot", or model.family = '
-            '"recurrent"',
-        ),
-    ],
-)
-def test_scores_without_meaning_in_heads_are_refused(score, complaint):
-    with pytest.raises(ValueError) as caught:
-        TransformerConfig(score=score)
-    assert str(caught.value) == complaint
-
-
-def test_every_attention_has_the_score_that_was_chosen():
-    kinds = {"scaled_dot": 0, "dot": 0, "cosine": 0, "general": 16, "additive": 36, "concat": 36}
-    plain = sum(p.numel() for p in small().parameters())
-    for name, n_more in kinds.items():  # per head of width 4
-        model = small(score=name)
-        scores = [m for m in model.modules() if isinstance(m, Score)]
-        assert [type(score) for score in scores] == [type(SCORES[name](4, 2, 0))] * 3
-        assert sum(p.numel() for p in model.parameters()) == plain + 3 * 2 * n_more
 
 
 def test_parameters_do_not_grow_with_the_input():

@@ -1,0 +1,181 @@
+"""What the Transformer families have in common: settings of their layers, and the maker of them.
+
+A family adds the settings that are its own, how many layers it has, and what they are joined to.
+The layers themselves are in `nn`.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from annotated_types import Ge, Gt, Lt
+from torch import nn
+
+from ..nn.attention import CrossAttention, SelfAttention
+from ..nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
+from ..nn.positions import Learned, NoPositions, Rotary, Sinusoidal
+from ..nn.scores import SCORES, Score, ScoreName
+from .family import Vocabularies
+
+Size = Annotated[int, Ge(1)]
+Rate = Annotated[float, Ge(0), Lt(1)]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+Positions = Literal["sinusoidal", "learned", "rotary", "none"]
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "tiny": {"d_model": 128, "d_ff": 256, "n_heads": 4, "layers": 4, "dropout": 0.1},
+    "small": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "layers": 4, "dropout": 0.1},
+    "base": {"d_model": 512, "d_ff": 2048, "n_heads": 8, "layers": 6, "dropout": 0.1},
+    "big": {"d_model": 1024, "d_ff": 4096, "n_heads": 16, "layers": 6, "dropout": 0.3},
+}
+
+
+@dataclass(frozen=True)
+class LayerSettings:
+    """Settings that every Transformer family has; a family may give a key another default."""
+
+    unfit_scores: ClassVar[Mapping[str, str]] = {
+        "basic": "takes the items as keys and values at once, where heads project them; "
+        'with projections it is score = "dot"',
+        "location": "goes by the place of a key alone, whatever stands there; "
+        'try score = "scaled_dot"',
+    }
+    """Scores that have no meaning in heads, each with the reason."""
+
+    family: str
+    """The model family."""
+    preset: Literal["auto", "tiny", "small", "base", "big"] = "auto"
+    """Sizes that go together; `auto` goes by the number of training examples. Every key below that
+    is given wins over the preset."""
+    d_model: Size | None = None
+    """Width of the model."""
+    d_ff: Size | None = None
+    """Inner width of the feed-forward layers."""
+    n_heads: Size | None = None
+    """Attention heads."""
+    d_head: Size | None = None
+    """Width of a head's queries and keys; `d_model / n_heads` if left out."""
+    d_value: Size | None = None
+    """Width of a head's values; `d_head` if left out."""
+    dropout: Rate | None = None
+    """Rate of dropping in embeddings and residual branches, in training."""
+    attention_dropout: Rate = 0.0
+    """Rate of dropping attention weights; above zero the fused kernel is not used."""
+    activation_dropout: Rate = 0.0
+    """Rate of dropping inside the feed-forward layers."""
+    score: ScoreName = "scaled_dot"
+    """How queries are compared with keys, in every attention: `dot`, `scaled_dot`, `cosine`,
+    `general`, `additive` or `concat`. `scaled_dot` has a fused kernel; `additive` and `concat` hold
+    a number for each query, key and unit and are many times slower."""
+    residual: Literal["pre", "post"] = "pre"
+    """Where the norm stands: `pre` learns faster and needs no long warm-up, `post` is the
+    original."""
+    norm: Literal["layer", "rms"] = "layer"
+    """Layer normalisation or root-mean-square normalisation."""
+    norm_eps: Annotated[float, Gt(0)] = 1e-5
+    """Added to the variance."""
+    activation: Activation = "relu"
+    """Between the feed-forward layers; `gelu` is exact, `gelu_tanh` its approximation."""
+    gated: bool = False
+    """Multiply by a second projection (ReGLU, GEGLU, SwiGLU)."""
+    bias: bool = True
+    """Biases on the linear layers."""
+    positions: Positions = "sinusoidal"
+    """How order is told."""
+    position_base: Annotated[float, Gt(1)] = 10000.0
+    """Base of the wavelengths of sinusoidal and rotary positions."""
+    max_positions: Size = 1024
+    """Number of learned positions."""
+    scale_embeddings: bool = True
+    """Multiply embeddings by `sqrt(d_model)`."""
+
+    def __post_init__(self) -> None:
+        if self.d_model and self.n_heads and not self.d_head and self.d_model % self.n_heads:
+            fitting = [h for h in range(1, self.d_model + 1) if self.d_model % h == 0]
+            nearest = min(fitting, key=lambda h: (abs(h - (self.n_heads or 1)), -h))
+            raise ValueError(
+                f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}; "
+                f"try n_heads={nearest}, or give d_head"
+            )
+        if self.score in self.unfit_scores:
+            raise ValueError(f'score = "{self.score}" {self.unfit_scores[self.score]}')
+
+    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> Self:
+        """Every size filled in, from the preset or from the amount of data."""
+        preset = self.preset
+        if preset == "auto":
+            preset = (
+                "tiny" if n_examples < 200_000 else "small" if n_examples < 2_000_000 else "base"
+            )
+        sizes = dict(PRESETS[preset])
+        sizes["encoder_layers"] = sizes["decoder_layers"] = sizes["layers"]
+        left_open = [field.name for field in fields(self) if getattr(self, field.name) is None]
+        usual = {name: sizes[name] for name in left_open if name in sizes}
+        chosen = replace(self, preset=preset, **usual)
+        d_head = chosen.d_head or chosen.d_model // chosen.n_heads  # type: ignore[operator]
+        return replace(chosen, d_head=d_head, d_value=chosen.d_value or d_head)
+
+
+class LayerMaker:
+    """Makes the parts of a Transformer, a new one with each call, from resolved settings."""
+
+    def __init__(self, settings: LayerSettings) -> None:
+        self.settings: Any = settings  # resolved: no size is None
+
+    @property
+    def embed_scale(self) -> float:
+        c = self.settings
+        return math.sqrt(c.d_model) if c.scale_embeddings else 1.0
+
+    def positions(self, n_more: int = 0) -> nn.Module:
+        """What is added to embeddings.
+
+        Args:
+            n_more: learned positions beyond the number that is set.
+        """
+        c = self.settings
+        if c.positions == "sinusoidal":
+            return Sinusoidal(c.d_model, c.position_base)
+        if c.positions == "learned":
+            return Learned(c.d_model, c.max_positions + n_more)
+        return NoPositions()
+
+    def norm(self) -> nn.Module:
+        c = self.settings
+        return make_norm(c.norm, c.d_model, c.norm_eps)
+
+    def final_norm(self) -> nn.Module:
+        """For the end of a stack: with pre-norm the last residual sum is not normalised yet."""
+        return self.norm() if self.settings.residual == "pre" else nn.Identity()
+
+    def residual(self) -> nn.Module:
+        return RESIDUALS[self.settings.residual](self.norm(), self.settings.dropout)
+
+    def feed(self) -> FeedForward:
+        c = self.settings
+        return FeedForward(c.d_model, c.d_ff, c.activation, c.gated, c.bias, c.activation_dropout)
+
+    def score(self) -> Score:
+        c = self.settings
+        return SCORES[c.score](c.d_head, c.n_heads, 0)
+
+    def self_attention(self) -> SelfAttention:
+        c = self.settings
+        rotary = Rotary(c.d_head, c.position_base) if c.positions == "rotary" else None
+        return SelfAttention(*self._heads(), rotary, self.score())
+
+    def cross_attention(self) -> CrossAttention:
+        return CrossAttention(*self._heads(), self.score())
+
+    def encoder_layer(self) -> EncoderLayer:
+        return EncoderLayer(self.self_attention(), self.feed(), self.residual)
+
+    def decoder_layer(self) -> DecoderLayer:
+        cross = self.cross_attention()  # first: so a seed has always given the weights
+        return DecoderLayer(self.self_attention(), cross, self.feed(), self.residual)
+
+    def _heads(self) -> tuple[int, int, int, int | None, bool, float]:
+        """The arguments that both attentions begin with."""
+        c = self.settings
+        return c.d_model, c.n_heads, c.d_head, c.d_value, c.bias, c.attention_dropout

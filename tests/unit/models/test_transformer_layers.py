@@ -1,0 +1,141 @@
+"""What the Transformer families share: sizes from presets, settings that do not fit, heads."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from headway.config.schema import keys
+from headway.models import FAMILIES, Vocabularies
+from headway.models.transformer_layers import PRESETS, LayerSettings
+from headway.nn.attention import CrossAttention, SelfAttention
+from headway.nn.scores import SCORES, Score
+
+SIZES = Vocabularies(11, 11, shared=True)
+HEADS = {"transformer": 3, "decoder": 2, "encoder": 2}  # attentions of the models that `make` makes
+families = pytest.mark.parametrize("family", HEADS)
+
+
+def make(family, **given):
+    counts = ("encoder_layers", "decoder_layers") if family == "transformer" else ("layers",)
+    layers = dict.fromkeys(counts, 1 if family == "transformer" else 2)
+    small = {"d_model": 8, "d_ff": 12, "n_heads": 2, "dropout": 0.0, **layers, **given}
+    return build(FAMILIES[family].config(**small).resolve(1, SIZES))
+
+
+def build(config):
+    torch.manual_seed(0)
+    return FAMILIES[config.family].build(config, SIZES).eval()
+
+
+def attentions(model):
+    return [m for m in model.modules() if isinstance(m, SelfAttention | CrossAttention)]
+
+
+def test_these_are_the_families_that_inherit_the_settings():
+    assert set(HEADS) == {n for n, f in FAMILIES.items() if issubclass(f.config, LayerSettings)}
+
+
+@families
+def test_every_key_is_explained_and_the_family_comes_first(family):
+    settings = keys(FAMILIES[family].config)
+    assert [key.name for key in settings if not key.doc] == []
+    # The preset's docstring speaks of the keys below it.
+    assert [key.name for key in settings[:2]] == ["family", "preset"]
+    assert settings[0].default == family
+
+
+@families
+@pytest.mark.parametrize(
+    ("n_examples", "preset"),
+    [(1, "tiny"), (199_999, "tiny"), (200_000, "small"), (2_000_000, "base")],
+)
+def test_auto_goes_by_the_amount_of_data(family, n_examples, preset):
+    resolved = FAMILIES[family].config().resolve(n_examples, SIZES)
+    assert resolved.preset == preset
+    sizes = PRESETS[preset]
+    assert resolved.d_head == resolved.d_value == sizes["d_model"] // sizes["n_heads"]
+    for name in ("d_model", "d_ff", "n_heads", "dropout"):
+        assert getattr(resolved, name) == sizes[name]
+    layers = [value for name, value in vars(resolved).items() if name.endswith("layers")]
+    assert layers == [sizes["layers"]] * (2 if family == "transformer" else 1)
+
+
+@families
+def test_what_is_given_wins_over_the_preset(family):
+    given = FAMILIES[family].config(preset="tiny", d_model=60, n_heads=3, dropout=0.0)
+    resolved = given.resolve(1, SIZES)
+    assert (resolved.d_model, resolved.d_head, resolved.d_value) == (60, 20, 20)
+    assert (resolved.d_ff, resolved.dropout) == (256, 0.0)
+    assert resolved.resolve(10**9, SIZES) == resolved
+
+
+@families
+def test_head_widths_are_free(family):
+    model = make(family, n_heads=5, d_head=7, d_value=3, positions="none")
+    assert len(attentions(model)) == HEADS[family]
+    for attention in attentions(model):
+        assert attention.out.weight.shape == (8, 5 * 3)
+        if isinstance(attention, SelfAttention):
+            assert attention.qkv.weight.shape == (5 * (7 + 7 + 3), 8)
+
+
+@families
+def test_settings_of_before_there_was_a_width_of_values_make_the_same_model(family):
+    resolved = make(family).config
+    old, new = build(replace(resolved, d_value=None)), build(resolved)
+    assert all(map(torch.equal, old.state_dict().values(), new.state_dict().values()))
+
+
+@families
+def test_heads_that_do_not_divide_are_refused_with_a_remedy(family):
+    config = FAMILIES[family].config
+    with pytest.raises(ValueError, match="100 is not divisible by n_heads=8; try n_heads=10"):
+        config(d_model=100, n_heads=8)
+    with pytest.raises(ValueError, match="130 is not divisible by n_heads=4; try n_heads=5"):
+        config(preset="tiny", d_model=130).resolve(1, SIZES)
+    config(d_model=100, n_heads=8, d_head=12)
+
+
+BASIC = (
+    'score = "basic" takes the items as keys and values at once, where heads project them; '
+    'with projections it is score = "dot"'
+)
+LOCATION = (
+    'score = "location" goes by the place of a key alone, whatever stands there; '
+    'try score = "scaled_dot"'
+)
+
+
+@pytest.mark.parametrize(
+    ("family", "score", "complaint"),
+    [
+        ("transformer", "basic", BASIC),
+        ("decoder", "basic", BASIC),
+        ("encoder", "basic", BASIC),
+        (
+            "transformer",
+            "location",
+            'score = "location" goes by the place of a key alone, which tells nothing within a '
+            'sentence that is being written; try score = "scaled_dot", or model.family = '
+            '"recurrent"',
+        ),
+        ("decoder", "location", LOCATION),  # the family "recurrent" is none for their tasks
+        ("encoder", "location", LOCATION),
+    ],
+)
+def test_scores_without_meaning_in_heads_are_refused(family, score, complaint):
+    with pytest.raises(ValueError) as caught:
+        FAMILIES[family].config(score=score)
+    assert str(caught.value) == complaint
+
+
+@families
+def test_every_attention_has_the_score_that_was_chosen(family):
+    kinds = {"scaled_dot": 0, "dot": 0, "cosine": 0, "general": 16, "additive": 36, "concat": 36}
+    plain = sum(p.numel() for p in make(family).parameters())
+    for name, n_more in kinds.items():  # per head of width 4
+        model = make(family, score=name)
+        scores = [m for m in model.modules() if isinstance(m, Score)]
+        assert [type(score) for score in scores] == [type(SCORES[name](4, 2, 0))] * HEADS[family]
+        assert sum(p.numel() for p in model.parameters()) == plain + HEADS[family] * 2 * n_more
