@@ -34,15 +34,6 @@ def number(text: str) -> float:
         raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
-def text(given: str) -> str:
-    """Text from the command line, where other bytes than text can stand too."""
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise typer.BadParameter(f"{given!r} is not UTF-8") from None
-    return given
-
-
 Run = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory: the --out of training.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 With = Annotated[
