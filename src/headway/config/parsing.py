@@ -191,7 +191,8 @@ class _Reader:
         return None, [self._mismatch(tp, value, key, advice)]
 
     def _scalar(self, tp: Any, value: Any, key: str) -> Read:
-        if split(tp)[0] is str and not isinstance(value, str) and key in self.overridden:
+        is_number = isinstance(value, SCALARS) and not isinstance(value, str)
+        if split(tp)[0] is str and is_number and key in self.overridden:
             value = self.overridden[key]  # name=2021 on the command line: the shell ate the quotes
         if not _accepts(tp, value):
             return None, [self._mismatch(tp, value, key)]
