@@ -144,6 +144,18 @@ def search_settings(given: Sequence[str] | None, **options: Any) -> dict[str, An
     return settings | chosen
 
 
+def whole_numbers(option: str, text: str, example: str) -> tuple[int, ...]:
+    """Whole numbers with commas between them.
+
+    Raises:
+        ConfigError: something else stands there.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigError(f"{option} {text}: expected whole numbers with commas, such as {example}")
+    return tuple(map(int, parts))
+
+
 @contextmanager
 def writing(option: str, path: Path) -> Iterator[None]:
     """Says which option named a file that cannot be written."""
