@@ -4,6 +4,8 @@
 PYTHON ?= python3
 # Options for pytest, for example: make test PYTEST="-x tests/unit/nn"
 PYTEST ?=
+# Processes that run tests side by side, each with files of its own; 0 is this one process.
+WORKERS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,9 +34,10 @@ demo: $(VENV)/.ready-demo
 	rm -rf runs/demo
 	$(BIN)/headway demo --out runs/demo
 
-# The models in the tests are too small to gain from a second thread.
+# The models in the tests are too small to gain from a second thread. Tests of one file share what
+# they have trained, so they stay together.
 test: $(VENV)/.ready-test
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST)
 
 slow: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -m slow --timeout 7200

@@ -1,6 +1,7 @@
 """Small training runs: their data, their run file, and what of them is compared."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,18 @@ def _toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def config_of(folder: Path, case: Case, train: dict[str, Any]) -> RunConfig:
-    return read_config(write_run_file(folder, case, train))
+RUNNING = (
+    'data.train={file="train.txt", format="text"}',
+    "data.block=8",
+    "text.dropout=0.0",
+)
+"""What makes a language model's run file one of running text, whose epochs are short."""
+
+
+def config_of(
+    folder: Path, case: Case, train: dict[str, Any], overrides: Sequence[str] = ()
+) -> RunConfig:
+    return read_config(write_run_file(folder, case, train), overrides)
 
 
 def logged(out: Path, name: str) -> dict[int, float]:

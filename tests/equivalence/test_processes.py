@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from equivalence_cases import equivalence, is_family
-from equivalence_runs import logged, total_loss, write_data, write_run_file
+from equivalence_runs import RUNNING, logged, total_loss, write_data, write_run_file
 
 import headway
 from headway import api
@@ -25,7 +25,7 @@ TRAIN = {
 }
 
 
-def torchrun(folder, run_file, out):
+def torchrun(folder, run_file, out, overrides=()):
     source = Path(headway.__file__).parents[1]
     known = os.environ.get("PYTHONPATH", "")
     surroundings = {
@@ -42,6 +42,7 @@ def torchrun(folder, run_file, out):
         "headway",
         "train",
         str(run_file),
+        *overrides,
         "--out",
         str(out),
     ]
@@ -50,15 +51,14 @@ def torchrun(folder, run_file, out):
     )
 
 
-@equivalence("procs", "step", "score", only=lambda c: is_family(c) and not c.counts)
-def test_two_processes_are_one(case, tmp_path, monkeypatch):
+def check_two_processes_are_one(case, tmp_path, monkeypatch, overrides=()):
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
     write_data(tmp_path)
     run_file = write_run_file(tmp_path, case, TRAIN)
-    done = torchrun(tmp_path, run_file, tmp_path / "two")
+    done = torchrun(tmp_path, run_file, tmp_path / "two", overrides)
     assert done.returncode == 0, done.stderr
     assert RunDir.open(tmp_path / "two").facts["processes"] == 2
-    api.train(api.read_config(run_file), tmp_path / "one")
+    api.train(api.read_config(run_file, overrides), tmp_path / "one")
 
     one, two = logged(tmp_path / "one", "valid_loss"), logged(tmp_path / "two", "valid_loss")
     assert list(one) == [2, 4, 6]
@@ -68,6 +68,17 @@ def test_two_processes_are_one(case, tmp_path, monkeypatch):
     norms = [logged(tmp_path / name, "norm")[6] for name in ("one", "two")]
     assert norms[0] == pytest.approx(norms[1], rel=1e-4)
     assert one[2] != pytest.approx(one[6], abs=1e-3)  # it did learn something meanwhile
+
+
+@equivalence("procs", "step", "score", only=lambda c: is_family(c) and not c.counts)
+def test_two_processes_are_one(case, tmp_path, monkeypatch):
+    check_two_processes_are_one(case, tmp_path, monkeypatch)
+
+
+@equivalence("procs", only=lambda case: case.name == "decoder")
+def test_two_processes_cut_running_text_as_one(case, tmp_path, monkeypatch):
+    check_two_processes_are_one(case, tmp_path, monkeypatch, RUNNING)
+    assert RunDir.open(tmp_path / "two").load_checkpoint(6).state["progress"]["epoch"] > 0
 
 
 @equivalence("procs", "step", "score", only=lambda c: is_family(c) and c.counts)

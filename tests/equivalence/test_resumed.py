@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 import torch
 from equivalence_cases import equivalence, is_family
-from equivalence_runs import config_of, logged, write_data
+from equivalence_runs import RUNNING, config_of, logged, write_data
 
 from headway import api
 from headway.models import FAMILIES
@@ -35,6 +35,8 @@ TRAIN = {
     "patience": 2,
 }
 ENDS = 12
+# Judged by the loss, which falls, a run trains to its planned end.
+TO_THE_END = {**TRAIN, "steps": 8, "metric": "loss"}
 
 
 def translates(case):
@@ -97,6 +99,18 @@ def check_same(ours, theirs, every=TRAIN["evaluate_every"]):
         assert {**progress, "seconds": 0} == {**wished, "seconds": 0}
     for name in ("loss", "lr", "norm", "valid_loss", "bleu", "exact", "samples"):
         assert logged(ours, name) == logged(theirs, name)
+
+
+def check_stopped_twice(config, folder):
+    """Trains in `whole`, and with two stops in `stopped`."""
+    whole, stopped = folder / "whole", folder / "stopped"
+    api.train(config, whole)
+    with pytest.raises(Interrupted):
+        api.train(config, stopped, Stopping(3, "SIGTERM"))
+    with pytest.raises(Crash):
+        api.resume(stopped, Stopping(6, "crash"))
+    api.resume(stopped)
+    check_same(stopped, whole)
 
 
 def check_tensors(ours, theirs):
@@ -203,30 +217,20 @@ def is_trained(case):
 
 @equivalence("resumed", "classify", only=is_trained)
 def test_a_classifier_goes_on_where_it_stood(case, folder, tmp_path):
-    config = config_of(folder, case, {**TRAIN, "steps": 8, "metric": "loss"})
-    api.train(config, tmp_path / "whole")
-    with pytest.raises(Interrupted):
-        api.train(config, tmp_path / "stopped", Stopping(3, "SIGTERM"))
-    with pytest.raises(Crash):
-        api.resume(tmp_path / "stopped", Stopping(6, "crash"))
-    api.resume(tmp_path / "stopped")
-    check_same(tmp_path / "stopped", tmp_path / "whole")
+    check_stopped_twice(config_of(folder, case, TO_THE_END), tmp_path)
     assert len(logged(tmp_path / "whole", "accuracy")) == 2
 
 
 @equivalence("resumed", "step", "score", only=lambda c: is_language_model(c) and not c.counts)
 def test_a_language_model_goes_on_where_it_stood(case, folder, tmp_path):
-    """Its judge is the loss, which falls: it trains to its planned end."""
-    settings = {**TRAIN, "steps": 8, "metric": "loss"}
-    config = config_of(folder, case, settings)
-    api.train(config, tmp_path / "whole")
-    with pytest.raises(Interrupted):
-        api.train(config, tmp_path / "stopped", Stopping(3, "SIGTERM"))
-    with pytest.raises(Crash):
-        api.resume(tmp_path / "stopped", Stopping(6, "crash"))
-    api.resume(tmp_path / "stopped")
-    check_same(tmp_path / "stopped", tmp_path / "whole")
+    check_stopped_twice(config_of(folder, case, TO_THE_END), tmp_path)
     assert len(logged(tmp_path / "whole", "perplexity")) == 2
+
+
+@equivalence("resumed", only=lambda case: case.name == "decoder")
+def test_running_text_goes_on_where_it_was_cut(case, folder, tmp_path):
+    check_stopped_twice(config_of(folder, case, TO_THE_END, RUNNING), tmp_path)
+    assert RunDir.open(tmp_path / "whole").load_checkpoint(8).state["progress"]["epoch"] > 0
 
 
 @equivalence("resumed", "step", "score", only=lambda c: is_language_model(c) and c.counts)

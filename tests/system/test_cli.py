@@ -644,9 +644,44 @@ def test_a_full_disk_behind_standard_error_leaves_the_exit_code(place):
     assert (process.returncode, stdout) == (1, "")
 
 
-def test_a_name_that_is_no_text_is_said_all_the_same(fails):
-    name = os.fsdecode(b"no\xff")
-    assert fails(1, "info", name).startswith("no\\udcff does not exist")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (b"info", b"no\xff"),
+        (b"train", b"run\xff.toml", b"--out", b"new"),
+        (b"train", b"run.toml", b"--out", b"new\xff"),
+        (b"config", b"run.toml", b"data.root=\xff"),
+        (b"translate", b"run", b"inputs.txt", b"--prefix", b"six \xff"),
+        (b"no\xff",),
+    ],
+)
+def test_an_argument_that_is_no_text(fails, place, arguments):
+    [wrong] = [repr(os.fsdecode(one)) for one in arguments if b"\xff" in one]
+    assert fails(2, *map(os.fsdecode, arguments)) == (
+        f"the argument {wrong} is not UTF-8; write it in UTF-8, or rename the file"
+    )
+    assert not list(place.glob("new*"))
+
+
+def test_an_argument_that_is_no_text_in_a_process(place):
+    process = start(b"config", b"run\xff.toml", cwd=place)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (2, "")
+    assert stderr == (
+        "headway: error: the argument 'run\\udcff.toml' is not UTF-8; write it in UTF-8, or rename "
+        "the file\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="every file name is text there")
+def test_a_folder_whose_name_is_no_text(fails, place, monkeypatch):
+    folder = place / os.fsdecode(b"latin\xe9")
+    folder.mkdir()
+    (folder / "run.toml").write_text(RUN_FILE)
+    monkeypatch.chdir(folder)
+    assert fails(2, "train", "run.toml", "--out", "new") == (
+        f"data.root is {str(folder)!r}, which is not UTF-8, and a run file is; rename the folder"
+    )
 
 
 def test_a_reader_that_goes_away(place):

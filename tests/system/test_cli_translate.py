@@ -167,12 +167,6 @@ def test_a_prefix_for_all_lines(headway, records):
     assert [text.split()[0] for text in texts(found)] == ["two", "six"]
 
 
-def test_a_prefix_that_is_no_text(fails):
-    assert fails(2, "translate", "run", "inputs.txt", "--prefix", "six \udcff") == (
-        r"Invalid value for '--prefix': 'six \udcff' is not UTF-8; see headway translate --help"
-    )
-
-
 def test_a_prefix_that_cannot_be_written(fails):
     assert fails(1, "translate", "run", "inputs.txt", "--prefix", "six zebra ") == (
         "inputs.txt:1: the prefix 'six zebra ' cannot be written: the vocabulary reads it as "

@@ -22,6 +22,7 @@ from ..data.corpora import Corpus, as_corpora, default_cache
 from ..data.leaks import LeakCheck
 from ..data.prepare import Prepared, prepare
 from ..data.read import read
+from ..data.store import Store
 from ..errors import ConfigError, DataError, RunError
 from ..models import FAMILIES
 from ..runs import RunDir
@@ -392,15 +393,16 @@ class _Assembly:
     def _stream(self, task: Task, training: Prepared, settings: TrainConfig) -> BatchStream:
         assert settings.batch_tokens is not None
         assert settings.accumulate is not None
-        batches = Batches(
-            training.store,
-            task.lengths,
-            max(1, settings.batch_tokens // settings.accumulate),
-            self.config.seed,
-            sizes=training.sizes,
-            weights=[corpus.weight for corpus in self._corpora("train")],
-        )
-        return BatchStream(task, training.store, batches, self.config.seed, self.device)
+        budget = max(1, settings.batch_tokens // settings.accumulate)
+        weights = [corpus.weight for corpus in self._corpora("train")]
+        seed = self.config.seed
+
+        def epoch(number: int) -> tuple[Store, Batches]:
+            store, sizes = training.at(seed, number)
+            batches = Batches(store, task.lengths, budget, seed, sizes=sizes, weights=weights)
+            return store, batches
+
+        return BatchStream(task, epoch, seed, self.device)
 
     def _validator(
         self, task: Task, validation: Prepared | None, settings: TrainConfig

@@ -116,6 +116,12 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
 def rooted(config: RunConfig, folder: Path) -> RunConfig:
     """The same with an absolute `data.root`, found from `folder`."""
     root = data_root(config.data.root, folder).resolve()
+    try:
+        str(root).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"data.root is {str(root)!r}, which is not UTF-8, and a run file is; rename the folder"
+        ) from None
     return replace(config, data=replace(config.data, root=str(root)))
 
 

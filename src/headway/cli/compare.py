@@ -8,7 +8,7 @@ import typer
 
 from ..errors import ConfigError, RunError
 from .learning import display_for
-from .options import Json, Threads, Tokenized, set_threads
+from .options import Json, Threads, Tokenized, set_threads, whole_numbers
 
 RunFiles = Annotated[
     list[Path], typer.Argument(metavar="RUN.toml ...", help="The run files to compare.")
@@ -71,7 +71,8 @@ def compare(
 
     if edges is not None and not by_length:
         raise ConfigError(f"--edges {edges} goes with --by-length; add it or leave --edges out")
-    wish = ByLength(None if edges is None else _numbers(edges)) if by_length else None
+    numbers = None if edges is None else whole_numbers("--edges", edges, example="5,10,20")
+    wish = ByLength(numbers) if by_length else None
     set_threads(threads)
     try:
         with display_for(out) as display:
@@ -92,10 +93,3 @@ def compare(
     if result.failures:
         failed, total = len(result.failures), len(result.failures) + len(result.runs)
         raise RunError(f"{failed} of {total} runs failed; the table says why")
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise ConfigError(f"--edges {text}: expected whole numbers with commas, such as 5,10,20")
-    return tuple(int(part) for part in parts)

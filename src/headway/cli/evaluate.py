@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .figures import metric_lines, weight_lines, weights_record, write_outputs
 from .labels import evaluate_labels
 from .options import (
     Alpha,
@@ -29,7 +30,6 @@ from .options import (
     search_settings,
     set_threads,
     warn,
-    writing,
 )
 from .pairs import grouped, read_pairs, ungrouped
 from .texts import evaluate_texts
@@ -125,38 +125,22 @@ def evaluate(
         "metrics": {name: score.to_dict() for name, score in result.scores.items()},
         "flags": result.flags.to_dict(),
         "search": asdict(config),
-        "weights": {"rule": translator.rule["rule"], "step": int(translator.rule["step"])},
+        **weights_record(translator),
     }
-    if translator.others:
-        record["with"] = [
-            {"run": str(one.run.path), "rule": one.rule["rule"], "step": int(one.rule["step"])}
-            for one in translator.others
-        ]
     print(json.dumps(record) if as_json else "\n".join(_table(result, record)))
     if result.unproven:
         warn(
             f"{result.unproven} of {len(sources)} outputs are not proven to be the best within "
             f"max_nodes={config.max_nodes}; raise search.max_nodes"
         )
-    if outputs is not None:
-        with writing("--outputs", outputs):
-            lines = "".join(one_line(text) + "\n" for text in result.outputs)
-            outputs.write_text(lines, encoding="utf-8")
+    write_outputs(outputs, map(one_line, result.outputs))
 
 
 def _table(result: "Evaluation", record: dict[str, Any]) -> Iterator[str]:
-    yield f"{'metric':12} {'value':>7}  {'95% interval':16}  signature"
-    for score in result.scores.values():
-        interval = "" if score.low is None else f"[{score.low:.2f}, {score.high:.2f}]"
-        yield f"{score.name:12} {score.value:7.2f}  {interval:16}  {score.signature}"
-    search, weights = record["search"], record["weights"]
+    yield from metric_lines(result.scores)
+    search = record["search"]
     method = f"beam {search['beam']}" if search["method"] == "beam" else search["method"]
     yield ""
-    yield (
-        f"{record['n']} lines, {method}, alpha {search['alpha']:g}; "
-        f"weights: {weights['rule']}, step {weights['step']}"
-    )
-    for other in record.get("with", []):
-        yield f"with {other['run']}; weights: {other['rule']}, step {other['step']}"
+    yield from weight_lines(f"{record['n']} lines, {method}, alpha {search['alpha']:g}", record)
     counts = result.flags.counts.items()
     yield "strange outputs: " + ", ".join(f"{name} {count}" for name, count in counts)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .options import writing
+from .figures import metric_lines, weight_lines, weights_record, write_outputs
 
 if TYPE_CHECKING:
     from ..api import Classifier, LabelEvaluation
@@ -30,36 +30,18 @@ def evaluate_labels(
         "cut" if cut else "refuse",
         [row.where for row in given],
     )
-    rule = {"rule": classifier.rule["rule"], "step": int(classifier.rule["step"])}
-    record: dict[str, Any] = {
+    record = {
         "run": str(run),
         "n": len(given),
         "labels": list(classifier.labels),
         "metrics": {name: score.to_dict() for name, score in result.scores.items()},
-        "weights": rule,
+        **weights_record(classifier),
     }
-    if classifier.others:
-        record["with"] = [
-            {"run": str(one.run.path), "rule": one.rule["rule"], "step": int(one.rule["step"])}
-            for one in classifier.others
-        ]
     print(json.dumps(record) if as_json else "\n".join(_table(result, record)))
-    if outputs is not None:
-        with writing("--outputs", outputs):
-            lines = "".join(label + "\n" for label in result.outputs)
-            outputs.write_text(lines, encoding="utf-8")
+    write_outputs(outputs, result.outputs)
 
 
 def _table(result: "LabelEvaluation", record: dict[str, Any]) -> Iterator[str]:
-    yield f"{'metric':12} {'value':>7}  {'95% interval':16}  signature"
-    for score in result.scores.values():
-        interval = "" if score.low is None else f"[{score.low:.2f}, {score.high:.2f}]"
-        yield f"{score.name:12} {score.value:7.2f}  {interval:16}  {score.signature}"
-    weights = record["weights"]
+    yield from metric_lines(result.scores)
     yield ""
-    yield (
-        f"{record['n']} texts, {len(record['labels'])} labels; "
-        f"weights: {weights['rule']}, step {weights['step']}"
-    )
-    for other in record.get("with", []):
-        yield f"with {other['run']}; weights: {other['rule']}, step {other['step']}"
+    yield from weight_lines(f"{record['n']} texts, {len(record['labels'])} labels", record)

@@ -34,15 +34,6 @@ def number(text: str) -> float:
         raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
-def text(given: str) -> str:
-    """Text from the command line, where other bytes than text can stand too."""
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise typer.BadParameter(f"{given!r} is not UTF-8") from None
-    return given
-
-
 Run = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory: the --out of training.")]
 Tokenized = Annotated[
     bool,
@@ -155,6 +146,18 @@ def search_settings(given: Sequence[str] | None, **options: Any) -> dict[str, An
             "one of them out"
         )
     return settings | chosen
+
+
+def whole_numbers(option: str, text: str, example: str) -> tuple[int, ...]:
+    """Whole numbers with commas between them.
+
+    Raises:
+        ConfigError: something else stands there.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigError(f"{option} {text}: expected whole numbers with commas, such as {example}")
+    return tuple(map(int, parts))
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def _telling() -> Iterator[None]:
 @contextmanager
 def speaking() -> Iterator[None]:
     """Prints are UTF-8 for a while, whatever the locale, and an `Output` takes them."""
-    # An argument or a file name may hold bytes that are no text: messages show them as \\udcff.
+    # A file name may hold bytes that are no text: messages show them as \\udcff.
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import HeadwayError
+from ..errors import ConfigError, HeadwayError
 from . import (
     average,
     compare,
@@ -66,6 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     given, debug = _without_debug(given)
     with speaking():
         try:
+            _check_encoding(given)
             _run(given)
         except typer.Exit as error:
             return error.exit_code
@@ -84,6 +85,21 @@ def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = [argument for argument in arguments[:end] if argument != "--debug"]
     return options + arguments[end:], len(options) < end
+
+
+def _check_encoding(arguments: list[str]) -> None:
+    """Refuses bytes that are no text: neither run files nor the files of weights can be named so.
+
+    Raises:
+        ConfigError: an argument is not UTF-8.
+    """
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(
+                f"the argument {argument!r} is not UTF-8; write it in UTF-8, or rename the file"
+            ) from None
 
 
 def _run(arguments: list[str]) -> None:

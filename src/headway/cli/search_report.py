@@ -21,6 +21,7 @@ from .options import (
     Threads,
     With,
     set_threads,
+    whole_numbers,
 )
 from .pairs import grouped, read_pairs, ungrouped
 
@@ -76,7 +77,7 @@ def search_report(
     from ..api.loading import load_for
     from ..studies.search_report import search_report as make_report
 
-    widths = _numbers(beams)
+    widths = whole_numbers("--beams", beams, example="1,2,5,10")
     set_threads(threads)
     translator = load_for("search-report", Translator, run, *(more or []))
     sources, references, places = _inputs(translator, source, target, data, form, group)
@@ -107,13 +108,6 @@ class Lines:
         if time.monotonic() - self.last >= SECONDS:
             self.last = time.monotonic()
             print(f"{done}/{total} inputs searched", file=sys.stderr, flush=True)
-
-
-def _numbers(text: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise ConfigError(f"--beams {text}: expected whole numbers with commas, such as 1,2,5,10")
-    return [int(part) for part in parts]
 
 
 def _inputs(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError
+from .figures import metric_lines, weight_lines, weights_record
 from .options import warn
 
 if TYPE_CHECKING:
@@ -28,21 +29,15 @@ def evaluate_texts(
     """Prints how well texts are predicted."""
     texts = [row.values[0] for row in read_texts(model, data, form)]
     result = model.evaluate(texts, metrics)
-    rule = {"rule": model.rule["rule"], "step": int(model.rule["step"])}
-    record: dict[str, Any] = {
+    record = {
         "run": str(run),
         "n": result.n_texts,
         "tokens": result.n_tokens,
         "unknown": result.n_unknown,
         "window": model.window,
         "metrics": {name: score.to_dict() for name, score in result.scores.items()},
-        "weights": rule,
+        **weights_record(model),
     }
-    if model.others:
-        record["with"] = [
-            {"run": str(one.run.path), "rule": one.rule["rule"], "step": int(one.rule["step"])}
-            for one in model.others
-        ]
     print(json.dumps(record) if as_json else "\n".join(_table(result, record)))
     if result.n_unknown:
         warn(
@@ -52,19 +47,11 @@ def evaluate_texts(
 
 
 def _table(result: "TextEvaluation", record: dict[str, Any]) -> Iterator[str]:
-    yield f"{'metric':18} {'value':>9}  {'95% interval':20}  signature"
-    for score in result.scores.values():
-        interval = "" if score.low is None else f"[{score.low:.4f}, {score.high:.4f}]"
-        yield f"{score.name:18} {score.value:9.4f}  {interval:20}  {score.signature}"
-    weights = record["weights"]
+    yield from metric_lines(result.scores, name=18, digits=4)
     yield ""
-    what = "text" if result.n_texts == 1 else "texts"
-    yield (
-        f"{result.n_texts} {what}, {result.n_tokens} tokens, windows of {record['window']}; "
-        f"weights: {weights['rule']}, step {weights['step']}"
-    )
-    for other in record.get("with", []):
-        yield f"with {other['run']}; weights: {other['rule']}, step {other['step']}"
+    texts = f"{result.n_texts} {'text' if result.n_texts == 1 else 'texts'}"
+    size = f"{result.n_tokens} tokens, windows of {record['window']}"
+    yield from weight_lines(f"{texts}, {size}", record)
 
 
 def score_texts(model: "LanguageModel", data: str | None, form: str | None, as_json: bool) -> None:

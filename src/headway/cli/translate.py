@@ -30,7 +30,6 @@ from .options import (
     number,
     search_settings,
     set_threads,
-    text,
     warn,
     whole,
     writing,
@@ -158,7 +157,6 @@ Prefix = Annotated[
     str | None,
     typer.Option(
         "--prefix",
-        parser=text,
         metavar="TEXT",
         help="How the output begins; its last word may go on, unless a space ends it.",
         rich_help_panel=TERMS,

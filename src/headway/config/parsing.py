@@ -133,13 +133,10 @@ class _Reader:
         given: dict[str, Any] = {choice.key: picked} if has_key(cls, choice.key) else {}
         strangers = []
         for name, item in value.items():
-            owners = [show(owner) for owner, other in classes.items() if has_key(other, name)]
-            if name == choice.key:
-                continue
-            if has_key(cls, name) or not owners:
+            if has_key(cls, name):
                 given[name] = item
-            else:
-                advice = f" for {picked_key} = {show(picked)}; it belongs to {', '.join(owners)}"
+            elif name != choice.key:
+                advice = self._foreign(choice, picked, key, name)
                 strangers.append(self._unknown(join(key, name), item, advice))
         settings, problems = self.table(cls, given, key)
         return settings, strangers + problems
@@ -194,7 +191,8 @@ class _Reader:
         return None, [self._mismatch(tp, value, key, advice)]
 
     def _scalar(self, tp: Any, value: Any, key: str) -> Read:
-        if split(tp)[0] is str and not isinstance(value, str) and key in self.overridden:
+        is_number = isinstance(value, SCALARS) and not isinstance(value, str)
+        if split(tp)[0] is str and is_number and key in self.overridden:
             value = self.overridden[key]  # name=2021 on the command line: the shell ate the quotes
         if not _accepts(tp, value):
             return None, [self._mismatch(tp, value, key)]
@@ -206,9 +204,23 @@ class _Reader:
             return self.read(section, {}, key)  # names the keys that are wanted inside
         return None, [self._problem(key, f"missing key {key}: {_wanted(setting.type)}")]
 
+    def _foreign(self, choice: Choice, picked: str, section: str, name: str) -> str:
+        """What to write instead of a key that the picked class lacks, or whose it is."""
+        classes, wish = choice.table(), join(section, name)
+        here = _dotted(classes[picked], section)
+        near = nearest_key(wish, [*here, *known_keys(self.root)])
+        owners = [owner for owner, cls in classes.items() if near in _dotted(cls, section)]
+        if not owners or picked in owners:
+            return self._advice(classes[picked], section, name)
+        own = nearest_key(wish, here)
+        if own and near != wish:
+            return f"; did you mean {own}?"
+        whose = f"{'it' if near == wish else near} belongs to {', '.join(map(show, owners))}"
+        return f" for {join(section, choice.key)} = {show(picked)}; {whose}"
+
     def _advice(self, cls: type, section: str, name: str) -> str:
         """What to write instead of an unknown key, or what there is."""
-        here = [join(section, setting.name) for setting in keys(cls)]
+        here = _dotted(cls, section)
         near = nearest_key(join(section, name), [*here, *known_keys(self.root)])
         if near:
             return f"; did you mean {near}?"
@@ -235,6 +247,10 @@ class _Reader:
         both = any(_within(typed, section) and typed != section for typed in self.overridden)
         text = f"{section}: {sentence}" if section else sentence
         return self._problem(section, text, f"{self.origin} and {COMMAND_LINE}" if both else None)
+
+
+def _dotted(cls: type, section: str) -> list[str]:
+    return [join(section, setting.name) for setting in keys(cls)]
 
 
 def _wanted(tp: Any) -> str:

@@ -20,6 +20,7 @@ from headway.data.codecs import Codec, TextCodec, in_blocks
 from headway.data.corpora import Corpus, files_of, format_of
 from headway.data.leaks import LeakCheck, Leaks
 from headway.data.read import Row, read
+from headway.data.recut import recut
 from headway.data.store import Store, StoreWriter, building, writing_to
 from headway.errors import ConfigError, DataError
 
@@ -52,10 +53,16 @@ class Prepared:
     key: str
     sizes: tuple[int, ...]
     """How many examples each corpus gave; they stand in the store in this order."""
+    is_running: tuple[bool, ...]
+    """Which corpora are running text, in blocks."""
     dropped: tuple[Dropped, ...]
     leaks: Leaks | None
     """What the leak check found, if one was asked for."""
     reused: bool
+
+    def at(self, seed: int, epoch: int) -> tuple[Store, tuple[int, ...]]:
+        """Store and sizes as an epoch sees them: running texts are cut into other blocks."""
+        return recut(self.store, self.sizes, self.is_running, seed, epoch)
 
     def report(self) -> list[str]:
         """Lines for the log: how many examples there are, and what became of the others."""
@@ -144,7 +151,8 @@ def prepare(
         else:
             found = _load_leaks(job, path, leak_check)
     dropped = (Dropped(d["reason"], d["count"], tuple(d["places"])) for d in store.notes["dropped"])
-    return Prepared(store, key, tuple(store.notes["sizes"]), tuple(dropped), found, reused)
+    sizes, is_running = tuple(store.notes["sizes"]), tuple(map(job.is_running, corpora))
+    return Prepared(store, key, sizes, is_running, tuple(dropped), found, reused)
 
 
 def _digest(path: Path) -> str:

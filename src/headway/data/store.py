@@ -5,6 +5,7 @@ other) and `NAME.offsets` (where each example starts, one more than there are ex
 endian. It appears whole or not at all. What the numbers mean is left to the codecs.
 """
 
+import copy
 import json
 import mmap
 import os
@@ -16,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, Protocol
 
 import numpy as np
 
@@ -96,6 +97,14 @@ class _Mapped:
             self._touched = 0
 
 
+class Offsets(Protocol):
+    """Where examples start, and where the last one ends."""
+
+    def span(self, start: int, stop: int) -> np.ndarray: ...
+
+    def gather(self, positions: np.ndarray, pieces: int) -> np.ndarray: ...
+
+
 class StoredColumn:
     """One column of an open store: `column[i]` is the array of example i."""
 
@@ -103,38 +112,44 @@ class StoredColumn:
         data, offsets = _files(folder, column.name)
         self.column = column
         self._values = _Mapped(data, column.on_disk, column.shape)
-        self._offsets = _Mapped(offsets, OFFSETS, ())
+        self.offsets: Offsets = _Mapped(offsets, OFFSETS, ())
         self._size = offsets.stat().st_size // OFFSETS.itemsize - 1
 
     def __len__(self) -> int:
         return self._size
 
+    def with_offsets(self, offsets: Offsets, size: int) -> "StoredColumn":
+        """The same values as `size` other examples."""
+        other = copy.copy(self)
+        other.offsets, other._size = offsets, size
+        return other
+
     def __getitem__(self, index: int) -> np.ndarray:
         if not 0 <= index < len(self):
             raise IndexError(f"example {index} of {len(self)}")
-        start, stop = self._offsets.span(index, index + 2)
+        start, stop = self.offsets.span(index, index + 2)
         return self._values.span(int(start), int(stop))
 
     def lengths(self, start: int = 0, stop: int | None = None) -> np.ndarray:
         """How long the examples from `start` to `stop` are; the data are not read."""
         stop = len(self) if stop is None else stop
-        return np.diff(self._offsets.span(start, stop + 1).astype(np.int64))
+        return np.diff(self.offsets.span(start, stop + 1).astype(np.int64))
 
     def joined(self, start: int, stop: int) -> np.ndarray:
         """The examples from `start` to `stop` as one array, which is mapped, not loaded."""
-        first, last = (int(self._offsets.span(i, i + 1)[0]) for i in (start, stop))
+        first, last = (int(self.offsets.span(i, i + 1)[0]) for i in (start, stop))
         return self._values.span(first, last)
 
     def last_values(self) -> np.ndarray:
         """The last value of each example; none may be empty."""
-        ends = self._offsets.span(1, len(self) + 1).astype(np.int64)
+        ends = self.offsets.span(1, len(self) + 1).astype(np.int64)
         return self._values.gather(ends - 1, len(self))
 
     def take(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The examples at `indices`, one behind the other, and the length of each."""
         indices = np.asarray(indices, np.int64)
-        starts = self._offsets.gather(indices, len(indices)).astype(np.int64)
-        lengths = self._offsets.gather(indices + 1, 0).astype(np.int64) - starts
+        starts = self.offsets.gather(indices, len(indices)).astype(np.int64)
+        lengths = self.offsets.gather(indices + 1, 0).astype(np.int64) - starts
         ends = np.cumsum(lengths)
         total = int(ends[-1]) if len(ends) else 0
         positions = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
@@ -164,6 +179,12 @@ class Store:
 
     def __getitem__(self, column: str) -> StoredColumn:
         return self._columns[column]
+
+    def with_column(self, name: str, column: StoredColumn) -> "Store":
+        """The same with another column in the place of its only one."""
+        other = copy.copy(self)
+        other._columns, other._size = {name: column}, len(column)
+        return other
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ script by itself, and a screen reader can walk through it.
 import math
 from collections.abc import Sequence
 
-from headway.errors import DataError
+from headway.view.matrix import check_labels
 from headway.view.page import text
 
 _SIZES = ((16, 30), (28, 24), (48, 18), (80, 13))  # up to so many tokens -> side of a cell, px
@@ -26,7 +26,7 @@ def heatmap(
     Raises:
         DataError: the labels do not fit the weights.
     """
-    _check(weights, rows, columns)
+    check_labels(weights, rows, columns, "heat map", "weight")
     finite = [w for row in weights for w in row if math.isfinite(w)]
     largest = max(finite, default=0.0)
     side = next((px for most, px in _SIZES if max(len(rows), len(columns)) <= most), _SMALLEST)
@@ -43,20 +43,6 @@ def heatmap(
         f'<div class="scroll"><table class="heat" style="--cell:{side}px">'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div></figure>"
     )
-
-
-def _check(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> None:
-    if len(weights) != len(rows):
-        raise DataError(
-            f"the heat map has {len(weights)} rows of weights but {len(rows)} row labels; "
-            "expected one label for each row"
-        )
-    for number, row in enumerate(weights, start=1):
-        if len(row) != len(columns):
-            raise DataError(
-                f"row {number} of the heat map has {len(row)} weights but there are "
-                f"{len(columns)} column labels; expected one weight for each column"
-            )
 
 
 def _label(token: str) -> str:

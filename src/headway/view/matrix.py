@@ -28,7 +28,7 @@ def matrix_text(
     Raises:
         DataError: the labels do not fit the values.
     """
-    _check(rows, columns, values)
+    check_labels(values, rows, columns)
     body = [[_figure(value, digits) for value in row] for row in values]
     labels, head = [_line(row) for row in rows], [_line(column) for column in columns]
     wide = max(map(_width, labels), default=0)
@@ -57,7 +57,7 @@ def matrix_svg(
     Raises:
         DataError: the labels do not fit the values.
     """
-    _check(rows, columns, values)
+    check_labels(values, rows, columns)
     left, top = _MARGIN + _room(rows), _MARGIN + _room(columns)
     width = left + _CELL * len(columns) + _MARGIN
     height = top + _CELL * len(rows) + _MARGIN
@@ -78,17 +78,24 @@ def matrix_svg(
     )
 
 
-def _check(rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]]) -> None:
+def check_labels(
+    values: Sequence[Sequence[float]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    name: str = "matrix",
+    unit: str = "value",
+) -> None:
+    """Refuses a table whose rows or columns have too few labels or too many."""
     if len(values) != len(rows):
         raise DataError(
-            f"the matrix has {len(values)} rows of values but {len(rows)} row labels; "
+            f"the {name} has {len(values)} rows of {unit}s but {len(rows)} row labels; "
             "expected one label for each row"
         )
     for number, row in enumerate(values, start=1):
         if len(row) != len(columns):
             raise DataError(
-                f"row {number} of the matrix has {len(row)} values but there are {len(columns)} "
-                "column labels; expected one value for each column"
+                f"row {number} of the {name} has {len(row)} {unit}s but there are {len(columns)} "
+                f"column labels; expected one {unit} for each column"
             )
 
 

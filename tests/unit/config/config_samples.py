@@ -65,6 +65,7 @@ class Gru:
 
     d_model: Annotated[int, Ge(1)] = 32
     cells: int = 1
+    normed: bool = False
 
 
 def families() -> dict[str, type]:

@@ -1,5 +1,5 @@
 import pytest
-from config_samples import Run, Transformer
+from config_samples import Columns, Run, Transformer
 
 from headway.config import load
 from headway.errors import ConfigError
@@ -85,6 +85,19 @@ def test_overrides_win_and_the_last_one_most(run_file):
 )
 def test_texts_need_no_quotes(run_file, text, value):
     assert load(run_file(), Run, [f"task={text}"]).task == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{source="a"}', Columns("a")),
+        ('["a", {source="b"}]', ["a", Columns("b")]),
+        ("a.tsv", "a.tsv"),
+        ("2021", "2021"),
+    ],
+)
+def test_a_table_or_a_list_is_no_text_where_texts_are_allowed_too(run_file, text, value):
+    assert load(run_file(), Run, [f"data.train={text}"]).data.train == value
 
 
 def test_lists_tables_and_quoted_keys(run_file):

@@ -234,6 +234,21 @@ def test_a_key_of_another_choice_says_whose_it_is():
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("heads", ' for model.family = "gru"; model.n_heads belongs to "transformer"'),
+        ("norms", "; did you mean model.normed?"),  # norm is nearer, and not to be had
+        ("lr", "; did you mean train.lr?"),
+        ("zzz", "; known here: model.d_model, model.cells, model.normed"),
+    ],
+)
+def test_only_keys_that_the_choice_has_are_suggested(name, advice):
+    assert problems_with(model={"family": "gru", name: 4}) == [
+        f"run.toml: unknown key model.{name}{advice}"
+    ]
+
+
 def test_the_choosing_key_itself_is_suggested():
     assert problems_with(model={"famly": "gru"}) == [
         "run.toml: unknown key model.famly; did you mean model.family?"
