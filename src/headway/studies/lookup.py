@@ -1,0 +1,132 @@
+"""A task where only the far past matters: pairs of keys and values, filler, then one of the keys.
+
+The answer is the value that stood behind that key. Every word is drawn from a seed; how far away
+the answer stands is asked for. What is learned from the examples is left to the studies.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from ..runs.atomic import make_directory, write_bytes
+
+KEYS = tuple("abcdefgh")
+VALUES = tuple("01234567")
+FILLER = tuple("uvwxyz")
+PAIRS = 4
+NEAREST = 1  # the value stands right before the key that asks for it
+ANY_PAIR = 2 * PAIRS - 1  # from this distance on each of the pairs can be the one asked for
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """One example.
+
+    Attributes:
+        words: filler if a length was asked for, pairs, filler, the key that asks.
+        answer: the value of that key.
+        distance: from the answer among the words to the last of them.
+    """
+
+    words: tuple[str, ...]
+    answer: str
+    distance: int
+
+    @property
+    def source(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def line(self) -> str:
+        """Question and answer as one text."""
+        return f"{self.source} {self.answer}"
+
+    @property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Keys with their values, in whatever order."""
+        told = [word for word in self.words[:-1] if word not in FILLER]
+        return frozenset(zip(told[::2], told[1::2], strict=True))
+
+
+def make_lookup(random: Random, distance: int, length: int | None = None) -> LookUp:
+    """An example with its answer at a distance.
+
+    Args:
+        length: number of words, reached by filler before the pairs; else the pairs come first.
+
+    Raises:
+        ValueError: the distance is below 1, or the length has no room for it.
+    """
+    room = 2 * PAIRS + 1 + max(0, distance - NEAREST)  # wherever the answer stands
+    if distance < NEAREST or (length is not None and length < room):
+        raise ValueError(f"no look-up over {distance} words has a length of {length} words")
+    keys = random.sample(KEYS, PAIRS)
+    values = random.choices(VALUES, k=PAIRS)
+    behind = random.randrange(min(PAIRS, (distance - NEAREST) // 2 + 1))  # pairs after the asked
+    asked = PAIRS - 1 - behind
+    pairs = [word for pair in zip(keys, values, strict=True) for word in pair]
+    filler = random.choices(FILLER, k=distance - NEAREST - 2 * behind)
+    before = 0 if length is None else length - len(pairs) - len(filler) - 1
+    words = (*random.choices(FILLER, k=before), *pairs, *filler, keys[asked])
+    return LookUp(words, values[asked], distance)
+
+
+def lookups(
+    random: Random, nearest: int, farthest: int, length: int | None = None
+) -> Iterator[LookUp]:
+    """Examples without end; the logarithms of their distances are spread evenly.
+
+    Each power of two has the same share, so that near ones, which are learned first, are not rare.
+    """
+    low, high = math.log(nearest), math.log(farthest + 1)
+    while True:
+        distance = int(math.exp(random.uniform(low, high)))
+        yield make_lookup(random, min(max(distance, nearest), farthest), length)
+
+
+@dataclass(frozen=True)
+class LookUps:
+    """The sets, those to test with by distance. No held-out choice of pairs is in training."""
+
+    train: list[LookUp]
+    valid: list[LookUp]
+    test: dict[int, list[LookUp]]
+
+
+def make_lookups(
+    seed: int,
+    n_train: int,
+    n_valid: int,
+    n_test: int,
+    trained: tuple[int, int],
+    tested: Sequence[int],
+    length: int | None = None,
+) -> LookUps:
+    """Examples from a seed.
+
+    Args:
+        n_test: of each distance.
+        trained: nearest and farthest distance to learn and to validate with.
+        tested: the distances to test.
+        length: of all of them, in words; left out, as long as each distance needs.
+    """
+    random = Random(seed)
+    test = {d: [make_lookup(random, d, length) for _ in range(n_test)] for d in tested}
+    endless = lookups(random, *trained, length)
+    valid = list(islice(endless, n_valid))
+    held_out = {example.pairs for some in (valid, *test.values()) for example in some}
+    fresh = (example for example in endless if example.pairs not in held_out)
+    return LookUps(list(islice(fresh, n_train)), valid, test)
+
+
+def write_lookups(data: LookUps, folder: Path) -> None:
+    """Each set as questions with answers (.tsv) and as texts (.txt), all tests in one file."""
+    make_directory(folder)
+    test = [example for some in data.test.values() for example in some]
+    for name, examples in (("train", data.train), ("valid", data.valid), ("test", test)):
+        tables = "".join(f"{example.source}\t{example.answer}\n" for example in examples)
+        write_bytes(folder / f"{name}.tsv", tables.encode())
+        write_bytes(folder / f"{name}.txt", "".join(f"{e.line}\n" for e in examples).encode())
