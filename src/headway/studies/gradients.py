@@ -148,7 +148,7 @@ def _by_distance(model: Any, texts: Texts, n: int) -> dict[int, float]:
 @torch.inference_mode()
 def _right(model: Any, tokens: Tensor, codec: Any, examples: Sequence[LookUp]) -> Mark:
     guessed = model.output(model({"tgt_in": tokens})[:, -1]).argmax(-1)
-    answers = [ids[0] for ids in codec.encode_batch([example.answer for example in examples])]
+    answers = [int(ids[0]) for ids in codec.encode_batch([example.answer for example in examples])]
     right = int((guessed == torch.tensor(answers)).sum())
     return Mark(right / len(examples), *wilson(right, len(examples)))
 

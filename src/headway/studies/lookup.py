@@ -1,7 +1,7 @@
-"""A task where only the far past matters: pairs of keys and values, filler, then one of the keys.
+"""A task where only the far past matters: values under keys, filler, then one of the keys.
 
-The answer is the value that stood behind that key. Every word is drawn from a seed; how far away
-the answer stands is asked for. What is learned from the examples is left to the studies.
+`b3 f0 a7 c3 x u z f` asks for the value under f, which is 0. Every word is drawn from a seed; how
+far away the answer stands is asked for. What is learned from the examples is left to the studies.
 """
 
 import math
@@ -16,9 +16,7 @@ from ..runs.atomic import make_directory, write_bytes
 KEYS = tuple("abcdefgh")
 VALUES = tuple("01234567")
 FILLER = tuple("uvwxyz")
-PAIRS = 4
-NEAREST = 1  # the value stands right before the key that asks for it
-ANY_PAIR = 2 * PAIRS - 1  # from this distance on each of the pairs can be the one asked for
+PAIRS = 4  # each of a key and a value, and one word, so that nothing but distance is hard
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class LookUp:
     Attributes:
         words: filler if a length was asked for, pairs, filler, the key that asks.
         answer: the value of that key.
-        distance: from the answer among the words to the last of them.
+        distance: from the pair that holds the answer to the last word; 1 is its neighbour.
     """
 
     words: tuple[str, ...]
@@ -45,14 +43,15 @@ class LookUp:
         return f"{self.source} {self.answer}"
 
     @property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """Keys with their values, in whatever order."""
-        told = [word for word in self.words[:-1] if word not in FILLER]
-        return frozenset(zip(told[::2], told[1::2], strict=True))
+    def pairs(self) -> frozenset[str]:
+        """In whatever order."""
+        return frozenset(word for word in self.words if len(word) == 2)
 
 
 def make_lookup(random: Random, distance: int, length: int | None = None) -> LookUp:
     """An example with its answer at a distance.
+
+    From a distance of `PAIRS` on each pair is asked for as often; nearer only the last ones can be.
 
     Args:
         length: number of words, reached by filler before the pairs; else the pairs come first.
@@ -60,15 +59,14 @@ def make_lookup(random: Random, distance: int, length: int | None = None) -> Loo
     Raises:
         ValueError: the distance is below 1, or the length has no room for it.
     """
-    room = 2 * PAIRS + 1 + max(0, distance - NEAREST)  # wherever the answer stands
-    if distance < NEAREST or (length is not None and length < room):
+    if distance < 1 or (length is not None and length < distance + PAIRS):
         raise ValueError(f"no look-up over {distance} words has a length of {length} words")
     keys = random.sample(KEYS, PAIRS)
     values = random.choices(VALUES, k=PAIRS)
-    behind = random.randrange(min(PAIRS, (distance - NEAREST) // 2 + 1))  # pairs after the asked
+    behind = random.randrange(min(PAIRS, distance))  # pairs after the one asked for
     asked = PAIRS - 1 - behind
-    pairs = [word for pair in zip(keys, values, strict=True) for word in pair]
-    filler = random.choices(FILLER, k=distance - NEAREST - 2 * behind)
+    pairs = [key + value for key, value in zip(keys, values, strict=True)]
+    filler = random.choices(FILLER, k=distance - 1 - behind)
     before = 0 if length is None else length - len(pairs) - len(filler) - 1
     words = (*random.choices(FILLER, k=before), *pairs, *filler, keys[asked])
     return LookUp(words, values[asked], distance)

@@ -65,7 +65,7 @@ class Sizes:
     @property
     def longest(self) -> int:
         """Words of a question, pairs before the distance counted, with room for its end."""
-        return max(*self.trained, *self.within, *self.beyond) + 2 * PAIRS + 2
+        return max(*self.trained, *self.within, *self.beyond) + PAIRS + 1
 
 
 SIZES = Sizes()
@@ -148,7 +148,7 @@ def found(
             "questions; how much another seed would change is not in it.",
             f"{PAIRS} pairs of {len(KEYS)} keys and {len(VALUES)} values: guessing is right in "
             f"{100 / len(VALUES):.1f}%, naming the value that comes most often in 41%.",
-            f"Width {sizes.d_model}; one layer on each side, two in the encoder of the Transformer.",
+            f"Width {sizes.d_model}; one layer on each side, two in the Transformer's encoder.",
         ),
         picture=lines(marks, labels, title, x_label, digits=1),
         figures={

@@ -131,7 +131,7 @@ def found(times: Times, sizes: Sizes, facts: Mapping[str, Any]) -> Finding:
             f"Median of {sizes.rounds} rounds in which the models took turns, "
             "[lowest, highest]; last column: how many times longer the longest takes.",
             f"Width {sizes.d_model}, one layer on each side, {sizes.vocabulary:,} words, float32, "
-            f"{facts['threads']} threads, each with its own part of the sequences.",
+            f"threads: {facts['threads']}, each with its own part of the sequences.",
         ),
         picture=lines(marks, places, claim, label, digits=3, log=True),
         figures={
