@@ -1,7 +1,7 @@
 """How much of a gradient reaches the word that decides, by how far back it stands.
 
 Recurrent and Transformer language models, as they are made and after learning the task of
-`lookup.py`: the norm of the derivative of the last output by the embedding of the value asked for.
+`lookup.py`: the norm of the derivative of the last output by the embedding of what is asked for.
 """
 
 import copy
@@ -26,7 +26,7 @@ from ..view.points import Mark, panels
 from .finding import Finding, Table
 from .jacobian import norms
 from .learned import Learned, learn
-from .lookup import LookUp, make_lookups
+from .lookup import VALUES, LookUp, make_lookups
 
 MINUTES = 1.8  # for each model
 MODELS: Mapping[str, Mapping[str, Any]] = {
@@ -35,7 +35,7 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
     "LSTM": {"family": "recurrent_decoder", "cell": "lstm"},
     "Transformer": {"family": "decoder", "d_ff": 128, "n_heads": 4, "layers": 2},
 }
-FLOOR = 1e-8  # beside a gradient of 1 less than this vanishes in single precision
+FLOOR = 1e-8  # added to 1 in single precision, less than this is nothing
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Sizes:
 
     Attributes:
         length: of every text in words, so that distance and length are not taken for each other.
-        distances: of the value that is asked for; norms are relative to the first.
+        distances: of the word that is asked for; norms are relative to the first.
         seeds: of models as they are made; one of each kind is trained.
         n_measured: texts at each distance whose gradients are taken.
         n_test: texts at each distance that are answered.
@@ -121,6 +121,7 @@ def _measure(
     trained: Any, test: Mapping[int, Sequence[LookUp]], sizes: Sizes, seed: int
 ) -> Measured:
     codec, config = trained.task.codec, trained.config.model
+    values = _first_tokens(codec, VALUES)
     texts = {
         d: text_batch(codec.encode_batch([example.source for example in some]))["tgt_in"]
         for d, some in test.items()
@@ -130,27 +131,35 @@ def _measure(
     for number in range(seed, seed + sizes.seeds):
         torch.manual_seed(number)
         model = FAMILIES[config.family].build(config, Vocabularies(size, size, shared=True))
-        start.append(_by_distance(model, texts, sizes.n_measured))
+        start.append(_by_distance(model, texts, values, sizes.n_measured))
     model = trained.model.cpu()
     return Measured(
         start,
-        _by_distance(model, texts, sizes.n_measured),
-        {d: _right(model, texts[d], codec, some) for d, some in test.items()},
+        _by_distance(model, texts, values, sizes.n_measured),
+        {
+            d: _right(model, texts[d], _first_tokens(codec, [example.answer for example in some]))
+            for d, some in test.items()
+        },
     )
 
 
-def _by_distance(model: Any, texts: Texts, n: int) -> dict[int, float]:
-    """The mean norm at the value asked for; in double precision, where none becomes zero."""
+def _first_tokens(codec: Any, words: Sequence[str]) -> Tensor:
+    return torch.tensor([int(ids[0]) for ids in codec.encode_batch(list(words))])
+
+
+def _by_distance(model: Any, texts: Texts, values: Tensor, n: int) -> dict[int, float]:
+    """The mean norm at the word asked for; in double precision, where none becomes zero."""
     exact = copy.deepcopy(model).double().eval()
-    return {d: norms(exact, tokens[:n])[:, -1 - d].mean().item() for d, tokens in texts.items()}
+    return {
+        d: norms(exact, tokens[:n], values)[:, -1 - d].mean().item() for d, tokens in texts.items()
+    }
 
 
 @torch.inference_mode()
-def _right(model: Any, tokens: Tensor, codec: Any, examples: Sequence[LookUp]) -> Mark:
+def _right(model: Any, tokens: Tensor, answers: Tensor) -> Mark:
     guessed = model.output(model({"tgt_in": tokens})[:, -1]).argmax(-1)
-    answers = [int(ids[0]) for ids in codec.encode_batch([example.answer for example in examples])]
-    right = int((guessed == torch.tensor(answers)).sum())
-    return Mark(right / len(examples), *wilson(right, len(examples)))
+    right = int((guessed == answers).sum())
+    return Mark(right / len(answers), *wilson(right, len(answers)))
 
 
 def found(
@@ -168,11 +177,8 @@ def found(
         f"relative to distance {nearest}"
     )
     headings = ("At the start", f"After {minutes} of training")
-    drawings = {
-        heading: {name: _visible(marks) for name, marks in part.items()}
-        for heading, part in zip(headings, (start, after), strict=True)
-    }
-    label = f"words from the last one back; 1 is the norm at {nearest}; left out below {FLOOR:g}"
+    drawings = dict(zip(headings, (start, after), strict=True))
+    label = f"distance in words; norms relative to distance {nearest}; not drawn below 10⁻⁸"
     head = ["distance", *map(str, sizes.distances)]
     right = {name: kind.right.values() for name, kind in measured.items()}
     return Finding(
@@ -187,14 +193,14 @@ def found(
             ),
         ),
         notes=(
-            "Norm: Frobenius, of the derivative of all logits behind the last word by the "
-            f"embedding of the value asked for; mean of {sizes.n_measured} texts of "
-            f"{sizes.length} words each.",
+            f"Norm: Frobenius, of the derivative of the logits of the {len(VALUES)} values behind "
+            f"the last word by the embedding of the word asked for; mean of {sizes.n_measured} "
+            f"texts of {sizes.length} words.",
             f"Width {sizes.d_model}; one recurrent layer, two of the Transformer; updates: "
             + ", ".join(f"{name} {run.steps:,}" for name, run in learned.items())
             + ".",
         ),
-        picture=panels(drawings, head[1:], "Gradient by distance", label, digits=2, log=True),
+        picture=panels(drawings, head[1:], "Gradient by distance", label, 2, True, FLOOR),
         figures={
             **facts,
             "sizes": asdict(sizes),
@@ -215,10 +221,6 @@ def _relative(seeds: Sequence[Mapping[int, float]]) -> list[Mark]:
     if len(seeds) == 1:
         return [Mark(value) for (value,) in columns]
     return [Mark(fmean(column), min(column), max(column)) for column in columns]
-
-
-def _visible(marks: Sequence[Mark]) -> list[Mark | None]:
-    return [mark if min(mark.reach()) >= FLOOR else None for mark in marks]
 
 
 def _cells(part: Mapping[str, Sequence[Mark]]) -> list[list[str]]:

@@ -1,22 +1,23 @@
 """A task where only the far past matters: values under keys, filler, then one of the keys.
 
-`b3 f0 a7 c3 x u z f` asks for the value under f, which is 0. Every word is drawn from a seed; how
+`b3 f0 a7 x u z f` asks for the value under f, which is 0. Every word is drawn from a seed; how
 far away the answer stands is asked for. What is learned from the examples is left to the studies.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from random import Random
 
 from ..runs.atomic import make_directory, write_bytes
 
-KEYS = tuple("abcdefgh")
+KEYS = tuple("abcdef")
 VALUES = tuple("01234567")
 FILLER = tuple("uvwxyz")
-PAIRS = 4  # each of a key and a value, and one word, so that nothing but distance is hard
+PAIRS = 3  # each of a key and a value, and one word, so that nothing but distance is hard
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,12 @@ def make_lookup(random: Random, distance: int, length: int | None = None) -> Loo
     before = 0 if length is None else length - len(pairs) - len(filler) - 1
     words = (*random.choices(FILLER, k=before), *pairs, *filler, keys[asked])
     return LookUp(words, values[asked], distance)
+
+
+def keyless_share() -> float:
+    """How often the value that comes most often is right, whatever the key."""
+    drawn = list(product(VALUES, repeat=PAIRS))
+    return sum(max(Counter(values).values()) for values in drawn) / PAIRS / len(drawn)
 
 
 def lookups(

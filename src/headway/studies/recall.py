@@ -21,7 +21,7 @@ from ..training.settings import TrainConfig
 from ..view.points import Mark, lines
 from .finding import Finding, Table
 from .learned import Learned, learn
-from .lookup import KEYS, PAIRS, VALUES, LookUp, make_lookups
+from .lookup import KEYS, PAIRS, VALUES, LookUp, keyless_share, make_lookups
 
 MINUTES = 1.5  # for each model
 ONE_WAY = {"family": "recurrent", "bidirectional": False}
@@ -60,7 +60,7 @@ class Sizes:
     n_valid: int = 300
     n_test: int = 400
     d_model: int = 64
-    batch_tokens: int = 2048
+    batch_tokens: int = 1024
 
     @property
     def longest(self) -> int:
@@ -147,7 +147,8 @@ def found(
             f"{sizes.n_test} questions at each distance; [95% interval (Wilson)] is that of the "
             "questions; how much another seed would change is not in it.",
             f"{PAIRS} pairs of {len(KEYS)} keys and {len(VALUES)} values: guessing is right in "
-            f"{100 / len(VALUES):.1f}%, naming the value that comes most often in 41%.",
+            f"{100 / len(VALUES):.1f}%, naming the value that comes most often in "
+            f"{keyless_share():.0%}.",
             f"Width {sizes.d_model}; one layer on each side, two in the Transformer's encoder.",
         ),
         picture=lines(marks, labels, title, x_label, digits=1),

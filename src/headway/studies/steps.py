@@ -122,7 +122,7 @@ def found(times: Times, sizes: Sizes, facts: Mapping[str, Any]) -> Finding:
     ]
     claim = f"Time of one training update of {sizes.tokens:,} tokens, by length of the sequences"
     places = [str(length) for length in sizes.lengths]
-    label = "length of source and target; milliseconds, each line up a ratio; bars: all rounds"
+    label = "tokens of source and target; milliseconds on a scale of ratios; bars: all rounds"
     return Finding(
         study="steps",
         claim=claim,

@@ -98,7 +98,8 @@ def lines(
 
     Args:
         digits: behind the point of the figures; all that count, with `log`.
-        log: whether equal ways up are equal ratios; what is not above zero is then left out.
+        log: whether equal ways up are equal ratios; a line to what is not above zero then leaves
+            the drawing below.
     """
     return panels({"": series}, places, title, x_label, digits, log)
 
@@ -110,15 +111,18 @@ def panels(
     x_label: str,
     digits: int = 2,
     log: bool = False,
+    floor: float = 0.0,
 ) -> str:
     """Drawings as of `lines` under one another, each below its heading, with one scale and one key.
 
     Args:
         drawings: the same series, in the same order, under each heading.
+        floor: with `log`, the least value that is drawn.
     """
     labels = list(next(iter(drawings.values()), {}))
     everything = [mark for series in drawings.values() for row in series.values() for mark in row]
-    scale = _Scale.around([x for mark in everything if mark for x in mark.reach()], digits, log)
+    reach = [x for mark in everything if mark for x in mark.reach() if not log or x > floor]
+    scale = _Scale.around(reach, digits, log)
     left = MARGIN + 8 + max(LETTER * len(label) for label in scale.labels)
     along = _Axis(-0.5, len(places) - 0.5, left, WIDTH - MARGIN)
     keys = list(_legend(labels))
@@ -157,15 +161,18 @@ class _Scale:
             ticks = nice_ticks(min(values, default=0.0), max(values, default=1.0))
             step = ticks[1] - ticks[0]
             return cls(ticks, [tick_label(tick, step) for tick in ticks], f".{digits}f", log)
-        seen = [value for value in values if value > 0]
-        ticks = ratio_ticks(min(seen, default=1.0), max(seen, default=10.0))
+        ticks = ratio_ticks(min(values, default=1.0), max(values, default=10.0))
         return cls(ticks, [_ratio_label(tick) for tick in ticks], f".{digits}g", log)
 
     def axis(self, start: float, end: float) -> "_Axis":
         return _Axis(self.ticks[0], self.ticks[-1], start, end, self.log)
 
     def shows(self, mark: Mark | None) -> TypeGuard[Mark]:
-        return mark is not None and math.isfinite(mark.value) and (mark.value > 0 or not self.log)
+        return mark is not None and math.isfinite(mark.value) and not self.loses(mark)
+
+    def loses(self, mark: Mark | None) -> TypeGuard[Mark]:
+        """Whether a value is too small for a scale of ratios, which has no end below."""
+        return self.log and mark is not None and mark.value < self.ticks[0] * (1 - 1e-9)
 
 
 def ratio_ticks(low: float, high: float, most: int = 8) -> list[float]:
@@ -256,11 +263,11 @@ def _along(
     along, down = axes
     color, stroke = f"s{index % COLORS}", ""
     for i, mark in enumerate(marks):
+        is_joined = bool(stroke) and stroke[-1] != " "
+        if scale.shows(mark) or (is_joined and scale.loses(mark)):
+            stroke += f"{'L' if is_joined else 'M'}{along(i + aside)} {down(mark.value)}"
         if not scale.shows(mark):
             stroke += " "
-        else:
-            joint = "L" if stroke and stroke[-1] != " " else "M"
-            stroke += f"{joint}{along(i + aside)} {down(mark.value)}"
     if stroke.strip():
         yield f'<path class="line {color}" d="{" ".join(stroke.split())}"/>'
     for i, (mark, place) in enumerate(zip(marks, places, strict=True)):

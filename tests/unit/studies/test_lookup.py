@@ -15,6 +15,7 @@ from headway.studies.lookup import (
     KEYS,
     PAIRS,
     VALUES,
+    keyless_share,
     lookups,
     make_lookup,
     make_lookups,
@@ -63,7 +64,7 @@ def test_distances_are_spread_evenly_in_their_logarithms():
     assert [round(shares[power] / 6000, 1) for power in (3, 4, 5)] == [0.3, 0.3, 0.3]
 
 
-@pytest.mark.parametrize(("distance", "length"), [(0, None), (5, 8), (100, 50)])
+@pytest.mark.parametrize(("distance", "length"), [(0, None), (5, 4 + PAIRS), (100, 50)])
 def test_a_distance_that_has_no_room(distance, length):
     with pytest.raises(ValueError, match=f"no look-up over {distance} words has a length of"):
         make_lookup(Random(1), distance, length)
@@ -77,6 +78,11 @@ def test_nothing_that_is_held_out_is_in_training():
     held_out = {e.pairs for some in (data.valid, *data.test.values()) for e in some}
     assert not held_out & {e.pairs for e in data.train}
     assert {e.distance for e in data.train} == set(range(8, 21))
+
+
+def test_what_values_without_keys_are_worth():
+    """Of three values all differ in 8 * 7 * 6 of 512 cases, and are the same in 8."""
+    assert keyless_share() == pytest.approx((336 / 3 + 168 * 2 / 3 + 8) / 512)
 
 
 def test_a_seed_decides_everything():

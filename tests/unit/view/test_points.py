@@ -107,7 +107,11 @@ def heights(root: ElementTree.Element) -> list[float]:
 def test_equal_ratios_are_equal_ways_on_a_logarithmic_scale() -> None:
     marks = [Mark(0.001), Mark(0.1), Mark(10.0, 1.0, 1000.0), Mark(0.0), Mark(-1.0)]
     root = parsed(lines({"a": marks}, [*"12345"], "T", "x", digits=2, log=True))
-    first, second, third = heights(root)  # zero and less have no place
+    first, second, third = heights(root)  # zero and less have no place, but a line to them
+    [stroke] = [e.get("d", "") for e in found(root, "path", "line") if "h28" not in e.get("d", "")]
+    assert (stroke.count("M"), stroke.count("L")) == (1, 3)
+    bottom = float(re.match(r"M[\d.]+ ([\d.]+)H", found(root, "path", "base")[0].get("d", ""))[1])
+    assert float(stroke.split()[-1]) == bottom
     assert first - second == pytest.approx(second - third, abs=0.2)
     shown = {"0.001", "0.01", "0.1", "1", "10", "100", "1,000"}
     assert shown <= set(words(root))
@@ -149,6 +153,15 @@ def test_panels_share_key_and_scale() -> None:
     assert third - first == pytest.approx(between, abs=0.2)
     assert last < third
     assert words(root).count("1") >= 2  # places stand below both
+
+
+def test_what_is_below_the_floor_is_not_drawn() -> None:
+    series = {"a": [Mark(1.0), Mark(1e-3), Mark(1e-20), Mark(1e-30), Mark(0.5)]}
+    root = parsed(panels({"one": series}, [*"12345"], "T", "x", log=True, floor=1e-8))
+    assert len(heights(root)) == 3
+    assert "10⁻²⁰" not in words(root)
+    [stroke] = [e.get("d", "") for e in found(root, "path", "line") if "h28" not in e.get("d", "")]
+    assert (stroke.count("M"), stroke.count("L")) == (2, 2)
 
 
 def test_six_series_differ_in_colour_dash_and_shape() -> None:
