@@ -121,7 +121,9 @@ def panels(
     """
     labels = list(next(iter(drawings.values()), {}))
     everything = [mark for series in drawings.values() for row in series.values() for mark in row]
-    reach = [x for mark in everything if mark for x in mark.reach() if not log or x > floor]
+    reach = [x for mark in everything if mark for x in mark.reach()]
+    if log:
+        reach = [max(x, floor) for x in reach if x > 0]
     scale = _Scale.around(reach, digits, log)
     left = MARGIN + 8 + max(LETTER * len(label) for label in scale.labels)
     along = _Axis(-0.5, len(places) - 0.5, left, WIDTH - MARGIN)
