@@ -75,7 +75,7 @@ def make_batches(sizes: Sizes, length: int, workers: int, seed: int) -> list[tup
     """The micro-batches of one update: random words without padding, one for each worker."""
     rows = max(1, sizes.tokens // length // workers)
     generator = torch.Generator().manual_seed(seed)
-    batches = []
+    batches: list[tuple[int, Batch]] = []
     for index in range(workers):
         source, target = torch.randint(
             len(SPECIALS), sizes.vocabulary, (2, rows, length), generator=generator
@@ -159,7 +159,7 @@ def _updater(name: str, sizes: Sizes, seed: int, workers: int) -> Updater:
 
 
 def _milliseconds(seconds: Sequence[float]) -> Mark:
-    return Mark(*(1000 * value for value in (median(seconds), min(seconds), max(seconds))))
+    return Mark(1000 * median(seconds), 1000 * min(seconds), 1000 * max(seconds))
 
 
 def _cell(mark: Mark) -> str:
