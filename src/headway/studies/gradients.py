@@ -43,7 +43,8 @@ class Sizes:
     """What is learned and measured.
 
     Attributes:
-        length: of every text in words, so that distance and length are not taken for each other.
+        length: of every measured text in words, so that distance and length are not taken for each
+            other; those to learn from are as long as they have to be.
         distances: of the word that is asked for; norms are relative to the first.
         seeds: of models as they are made; one of each kind is trained.
         n_measured: texts at each distance whose gradients are taken.
@@ -55,10 +56,10 @@ class Sizes:
     seeds: int = 3
     n_measured: int = 16
     n_test: int = 100
-    n_train: int = 30_000
+    n_train: int = 60_000
     n_valid: int = 200
     d_model: int = 64
-    batch_tokens: int = 4096
+    batch_tokens: int = 2048
 
 
 SIZES = Sizes()

@@ -79,9 +79,7 @@ def keyless_share() -> float:
     return sum(max(Counter(values).values()) for values in drawn) / PAIRS / len(drawn)
 
 
-def lookups(
-    random: Random, nearest: int, farthest: int, length: int | None = None
-) -> Iterator[LookUp]:
+def lookups(random: Random, nearest: int, farthest: int) -> Iterator[LookUp]:
     """Examples without end; the logarithms of their distances are spread evenly.
 
     Each power of two has the same share, so that near ones, which are learned first, are not rare.
@@ -89,7 +87,7 @@ def lookups(
     low, high = math.log(nearest), math.log(farthest + 1)
     while True:
         distance = int(math.exp(random.uniform(low, high)))
-        yield make_lookup(random, min(max(distance, nearest), farthest), length)
+        yield make_lookup(random, min(max(distance, nearest), farthest))
 
 
 @dataclass(frozen=True)
@@ -116,11 +114,11 @@ def make_lookups(
         n_test: of each distance.
         trained: nearest and farthest distance to learn and to validate with.
         tested: the distances to test.
-        length: of all of them, in words; left out, as long as each distance needs.
+        length: of those to test, in words; all others are as long as their distance needs.
     """
     random = Random(seed)
     test = {d: [make_lookup(random, d, length) for _ in range(n_test)] for d in tested}
-    endless = lookups(random, *trained, length)
+    endless = lookups(random, *trained)
     valid = list(islice(endless, n_valid))
     held_out = {example.pairs for some in (valid, *test.values()) for example in some}
     fresh = (example for example in endless if example.pairs not in held_out)

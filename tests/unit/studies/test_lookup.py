@@ -98,4 +98,5 @@ def test_files(tmp_path: Path):
     assert rows == [[e.source, e.answer] for some in data.test.values() for e in some]
     texts = (tmp_path / "data/train.txt").read_text().splitlines()
     assert texts == [example.line for example in data.train]
-    assert {len(text.split()) for text in texts} == {31}
+    assert all(len(text.split()) <= 9 + PAIRS + 1 for text in texts)
+    assert {len(source.split()) for source, _ in rows} == {30}  # only tests are made longer
