@@ -31,6 +31,8 @@ from headway.data.corpora import as_corpora
 from headway.data.read import read
 from headway.models import FAMILIES
 from headway.models.transformer_layers import PRESETS
+from headway.studies import gradients, recall, steps
+from headway.studies.study import TRAINING
 from headway.tasks import TASKS
 
 PACKAGE = ROOT / "src" / "headway"
@@ -46,6 +48,12 @@ test = { source = "test.en", target = "test.de" }
 """
 FEW_UPDATES = {"steps": 3, "evaluate_every": 1}
 SMALLEST = {"d_model": 16, "d_ff": 16, "n_heads": 2, "layers": 1, "dropout": 0.1}
+
+SMALLEST_STUDIES = {
+    "gradients": gradients.Sizes(20, (1, 4), 2, 2, 4, n_train=40, n_valid=4, d_model=8),
+    "recall": recall.Sizes((8, 9), (8, 9), (12,), 40, n_valid=4, n_test=4, d_model=8),
+    "steps": steps.Sizes((4, 8), 16, d_model=8, vocabulary=20, rounds=1),
+}
 
 
 def text_of(page: Path) -> str:
@@ -82,6 +90,10 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setattr("headway.training.plan.MEASURED_SECONDS", (0.0, 0.1))
     for preset in ("tiny", "small"):
         monkeypatch.setitem(PRESETS, preset, SMALLEST)
+    for study, sizes in SMALLEST_STUDIES.items():
+        monkeypatch.setattr(f"headway.studies.{study}.SIZES", sizes)
+    for study in TRAINING:
+        monkeypatch.setattr(f"headway.studies.{study}.MINUTES", 1e-3)
     families = dict(FAMILIES)
     yield tmp_path
     FAMILIES.clear()

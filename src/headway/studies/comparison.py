@@ -16,6 +16,7 @@ from ..errors import ConfigError
 from ..metrics.score import Score
 from ..view.points import Mark, lines, points
 from .judging import Judged, LengthScore, ScoredSet
+from .tables import aligned, piped
 
 NOTHING = "-"
 SETS = {"test": "test set", "valid": "validation set"}
@@ -225,14 +226,14 @@ class Comparison:
         return "\n\n".join(
             [
                 self.summary(),
-                *("\n".join(_aligned(table)) for table in self._tables()),
+                *("\n".join(aligned(table)) for table in self._tables()),
                 "\n".join([*self._legend(), *self._failed()]),
             ]
         )
 
     def markdown(self) -> str:
         """The same for a page, with the pictures that lie beside it."""
-        main, *lengths = ("\n".join(_piped(table)) for table in self._tables())
+        main, *lengths = ("\n".join(piped(table)) for table in self._tables())
         parts = [self.summary(), main]
         if self.runs:
             parts.append("![Quality with intervals](compare.svg)")
@@ -406,18 +407,3 @@ def _range(scores: Sequence[Score], asked: int, digits: int) -> str:
 
 def _number(value: float | None, form: str) -> str:
     return NOTHING if value is None else format(value, form)
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Names to the left, figures to the right."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for name, *cells in table:
-        figures = map(str.rjust, cells, widths[1:])
-        yield "  ".join([name.ljust(widths[0]), *figures]).rstrip()
-
-
-def _piped(table: Sequence[Sequence[str]]) -> Iterator[str]:
-    head, *rows = table
-    rule = ["---", *["---:"] * (len(head) - 1)]
-    for row in [head, rule, *rows]:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"

@@ -1,13 +1,15 @@
 """Values with their intervals as pictures that stand alone: SVG files, light and dark.
 
 `points` puts one value on each line, `lines` joins the values of each series along a row of
-places. Points rather than bars, because differences matter here and zero is mostly far away.
+places, `panels` puts several of these under one another. Points rather than bars, because
+differences matter here and zero is mostly far away.
 """
 
 import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from headway.view.curves import nice_ticks, tick_label
 from headway.view.page import text
@@ -16,8 +18,9 @@ from headway.view.style import CHART, COLOURS
 WIDTH = 720
 MARGIN, HEAD, FOOT = 18, 46, 44  # around; above the drawing; below it
 ROW, HEIGHT = 30, 250  # of one value of `points`; of the drawing of `lines`
+PANEL, HEADING, GAP = 190, 24, 26  # one of several drawings, the words above it, places below it
 LABEL, LETTER = 30, 7.2  # longest label in half-width letters; width of one at 13 px
-COLORS = 4  # series of the style sheet
+COLORS = 6  # series of the style sheet
 SPREAD = 0.5  # of the room of one place that its points may take
 
 _STYLE = f"""\
@@ -76,7 +79,7 @@ def points(marks: Mapping[str, Mark], title: str, x_label: str, digits: int = 2)
         parts.append(_text(left - 12, y + 4.5, _short(label), "end", "ink"))
         parts.append(_text(WIDTH - MARGIN, y + 4.5, _figure(mark, digits), "end", "ink"))
         if mark.reach():
-            words = f"{label}: {_described(mark, digits)}"
+            words = f"{label}: {_described(mark, f'.{digits}f')}"
             parts.append(f"<g><title>{text(words)}</title>{''.join(_across(mark, axis, y))}</g>")
     return _document(title, bottom + FOOT, parts)
 
@@ -87,45 +90,153 @@ def lines(
     title: str,
     x_label: str,
     digits: int = 2,
+    log: bool = False,
 ) -> str:
     """A line for each series over the same places; None leaves a gap.
 
     Points of one place stand a little apart, so that their intervals can be told apart.
+
+    Args:
+        digits: behind the point of the figures; all that count, with `log`.
+        log: whether equal ways up are equal ratios; a line to what is not above zero then leaves
+            the drawing below.
     """
-    reach = [x for marks in series.values() for mark in marks if mark for x in mark.reach()]
-    ticks = nice_ticks(min(reach, default=0.0), max(reach, default=1.0))
-    step = ticks[1] - ticks[0]
-    keys = list(_legend(list(series)))
-    top = HEAD + (keys[-1][1] + 26 if keys else 0)
-    left = MARGIN + 8 + max(LETTER * len(tick_label(tick, step)) for tick in ticks)
-    down = _Axis(ticks[0], ticks[-1], top + HEIGHT, top)
+    return panels({"": series}, places, title, x_label, digits, log)
+
+
+def panels(
+    drawings: Mapping[str, Mapping[str, Sequence[Mark | None]]],
+    places: Sequence[str],
+    title: str,
+    x_label: str,
+    digits: int = 2,
+    log: bool = False,
+    floor: float = 0.0,
+) -> str:
+    """Drawings as of `lines` under one another, each below its heading, with one scale and one key.
+
+    Args:
+        drawings: the same series, in the same order, under each heading.
+        floor: with `log`, the least value that is drawn.
+    """
+    labels = list(next(iter(drawings.values()), {}))
+    everything = [mark for series in drawings.values() for row in series.values() for mark in row]
+    reach = [x for mark in everything if mark for x in mark.reach()]
+    if log:
+        reach = [max(x, floor) for x in reach if x > 0]
+    scale = _Scale.around(reach, digits, log)
+    left = MARGIN + 8 + max(LETTER * len(label) for label in scale.labels)
     along = _Axis(-0.5, len(places) - 0.5, left, WIDTH - MARGIN)
+    keys = list(_legend(labels))
     parts = [_title(title)]
-    for tick in ticks:
-        kind = "base" if tick == ticks[0] else "grid"
-        parts.append(f'<path class="{kind}" d="M{left:.1f} {down(tick)}H{WIDTH - MARGIN}"/>')
-        parts.append(_text(left - 8, down(tick) + 4, tick_label(tick, step), "end"))
-    for i, place in enumerate(places):
-        parts.append(_text(along(i), top + HEIGHT + 17, place))
-    parts.append(_text((left + WIDTH - MARGIN) / 2, top + HEIGHT + 36, x_label))
-    for index, (label, marks) in enumerate(series.items()):
-        x, y = keys[index]
+    for index, (label, (x, y)) in enumerate(zip(labels, keys, strict=True)):
         parts.append(f'<path class="line s{index % COLORS}" d="M{x} {HEAD + y}h28"/>')
         parts.append(_marker(index, x + 14, HEAD + y))
         parts.append(_text(x + 36, HEAD + y + 4.5, _short(label), "start", "ink"))
-        aside = SPREAD * ((index + 0.5) / len(series) - 0.5)
-        parts.extend(_along(index, label, marks, places, (along, down), aside, digits))
-    return _document(title, top + HEIGHT + FOOT, parts)
+    bottom = HEAD + (keys[-1][1] + 26 if keys else 0) - GAP
+    for heading, series in drawings.items():
+        top = bottom + GAP + (HEADING if heading else 0)
+        bottom = top + (HEIGHT if len(drawings) == 1 else PANEL)
+        if heading:
+            parts.append(_text(left, top - 9, heading, "start", "ink"))
+        parts.extend(_grid(scale, places, along, left, top, bottom))
+        down = scale.axis(bottom, top)
+        for index, (label, marks) in enumerate(series.items()):
+            aside = SPREAD * ((index + 0.5) / len(series) - 0.5)
+            parts.extend(_along(index, label, marks, places, (along, down), aside, scale))
+    parts.append(_text((left + WIDTH - MARGIN) / 2, bottom + 36, x_label))
+    return _document(title, bottom + FOOT, parts)
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Marked values with their labels, how figures are written, whether ways are ratios."""
+
+    ticks: list[float]
+    labels: list[str]
+    form: str
+    log: bool
+
+    @classmethod
+    def around(cls, values: Sequence[float], digits: int, log: bool) -> "_Scale":
+        if not log:
+            ticks = nice_ticks(min(values, default=0.0), max(values, default=1.0))
+            step = ticks[1] - ticks[0]
+            return cls(ticks, [tick_label(tick, step) for tick in ticks], f".{digits}f", log)
+        ticks = ratio_ticks(min(values, default=1.0), max(values, default=10.0))
+        return cls(ticks, [_ratio_label(tick) for tick in ticks], f".{digits}g", log)
+
+    def axis(self, start: float, end: float) -> "_Axis":
+        return _Axis(self.ticks[0], self.ticks[-1], start, end, self.log)
+
+    def shows(self, mark: Mark | None) -> TypeGuard[Mark]:
+        return mark is not None and math.isfinite(mark.value) and not self.loses(mark)
+
+    def loses(self, mark: Mark | None) -> TypeGuard[Mark]:
+        """Whether a value is too small for a scale of ratios, which has no end below."""
+        return self.log and mark is not None and mark.value < self.ticks[0] * (1 - 1e-9)
+
+
+def ratio_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """Values that enclose `low` and `high`, both above zero, on a scale of ratios.
+
+    Over up to three powers of ten 1, 2 and 5 times each; beyond, powers alone, at most about
+    `most` of them.
+    """
+    first = math.floor(math.log10(low) + 1e-9)
+    last = max(math.ceil(math.log10(high) - 1e-9), first + 1)
+    if last - first > 3:
+        step = math.ceil((last - first) / most)
+        first = last - step * math.ceil((last - first) / step)
+        return [10.0**power for power in range(first, last + 1, step)]
+    ticks = [m * 10.0**power for power in range(first, last + 1) for m in (1, 2, 5)]
+    begin = max(i for i, tick in enumerate(ticks) if tick <= low * (1 + 1e-9))
+    end = min(i for i, tick in enumerate(ticks) if tick >= high * (1 - 1e-9))
+    return ticks[begin : max(end, begin + 1) + 1]
+
+
+def _ratio_label(tick: float) -> str:
+    power = math.floor(math.log10(tick) + 1e-9)
+    if -3 <= power <= 4:
+        return f"{tick:,.{max(0, -power)}f}"
+    times = round(tick / 10.0**power)
+    small = str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{small}" if times == 1 else f"{times}·10{small}"
+
+
+def _grid(
+    scale: _Scale, places: Sequence[str], along: "_Axis", left: float, top: float, bottom: float
+) -> Iterator[str]:
+    """Lines to read values by, and what stands beside and below them."""
+    down = scale.axis(bottom, top)
+    for tick, label in zip(scale.ticks, scale.labels, strict=True):
+        kind = "base" if tick == scale.ticks[0] else "grid"
+        yield f'<path class="{kind}" d="M{left:.1f} {down(tick)}H{WIDTH - MARGIN}"/>'
+        yield _text(left - 8, down(tick) + 4, label, "end")
+    for i, place in enumerate(places):
+        yield _text(along(i), bottom + 17, place)
 
 
 class _Axis:
-    """Values between `low` and `high` on the pixels between `start` and `end`."""
+    """Values between `low` and `high` on the pixels between `start` and `end`.
 
-    def __init__(self, low: float, high: float, start: float, end: float) -> None:
-        self.low, self.span, self.start, self.length = low, high - low, start, end - start
+    Args:
+        log: by their ratios; what is below `low` then stands at the start.
+    """
+
+    def __init__(
+        self, low: float, high: float, start: float, end: float, log: bool = False
+    ) -> None:
+        self.least, self.log = low, log
+        self.low = self._way(low)
+        self.span, self.start, self.length = self._way(high) - self.low, start, end - start
 
     def __call__(self, value: float) -> float:
-        return round(self.start + (value - self.low) / self.span * self.length, 1)
+        share = (self._way(value) - self.low) / self.span
+        return round(self.start + share * self.length, 1)
+
+    def _way(self, value: float) -> float:
+        return math.log10(max(value, self.least)) if self.log else value
 
 
 def _across(mark: Mark, axis: _Axis, y: float) -> Iterator[str]:
@@ -148,38 +259,40 @@ def _along(
     places: Sequence[str],
     axes: tuple[_Axis, _Axis],
     aside: float,
-    digits: int,
+    scale: _Scale,
 ) -> Iterator[str]:
     """The strokes of one series between its gaps, then its intervals and points over them."""
     along, down = axes
     color, stroke = f"s{index % COLORS}", ""
     for i, mark in enumerate(marks):
-        if mark is None or not math.isfinite(mark.value):
+        is_joined = bool(stroke) and stroke[-1] != " "
+        if scale.shows(mark) or (is_joined and scale.loses(mark)):
+            stroke += f"{'L' if is_joined else 'M'}{along(i + aside)} {down(mark.value)}"
+        if not scale.shows(mark):
             stroke += " "
-        else:
-            joint = "L" if stroke and stroke[-1] != " " else "M"
-            stroke += f"{joint}{along(i + aside)} {down(mark.value)}"
     if stroke.strip():
         yield f'<path class="line {color}" d="{" ".join(stroke.split())}"/>'
     for i, (mark, place) in enumerate(zip(marks, places, strict=True)):
-        if mark is None or not math.isfinite(mark.value):
+        if not scale.shows(mark):
             continue
         x, whisker = along(i + aside), ""
         if mark.low is not None and mark.high is not None:
             low, high = down(mark.low), down(mark.high)
             ends = f"M{x - 4:.1f} {low}h8M{x - 4:.1f} {high}h8"
             whisker = f'<path class="whisker {color}" d="M{x} {low}V{high}{ends}"/>'
-        words = text(f"{label}, {place}: {_described(mark, digits)}")
+        words = text(f"{label}, {place}: {_described(mark, scale.form)}")
         yield f"<g><title>{words}</title>{whisker}{_marker(index, x, down(mark.value))}</g>"
 
 
 def _marker(index: int, x: float, y: float) -> str:
-    """A shape for each series; with the colours, sixteen series differ."""
+    """A shape for each series; with the colours, thirty-six series differ."""
     shapes = (
         "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
         "M-4 -4h8v8h-8z",
         "M0 -5.4L5 4H-5z",
         "M0 -5.6L5.6 0L0 5.6L-5.6 0z",
+        "M0 5.4L5 -4H-5z",
+        "M-1.8 -5h3.6v3.2h3.2v3.6h-3.2v3.2h-3.6v-3.2h-3.2v-3.6h3.2z",
     )
     shape = shapes[(index + index // COLORS) % len(shapes)]
     return f'<path class="dot s{index % COLORS}" transform="translate({x} {y})" d="{shape}"/>'
@@ -215,11 +328,11 @@ def _text(x: float, y: float, words: str, anchor: str = "middle", kind: str = ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{css}>{text(words)}</text>'
 
 
-def _described(mark: Mark, digits: int) -> str:
+def _described(mark: Mark, form: str) -> str:
     ends = ""
     if mark.low is not None and mark.high is not None:
-        ends = f" [{mark.low:.{digits}f}, {mark.high:.{digits}f}]"
-    return _figure(mark, digits) + ends
+        ends = f" [{mark.low:{form}}, {mark.high:{form}}]"
+    return f"{mark.value:{form}}{ends}"
 
 
 def _figure(mark: Mark, digits: int) -> str:

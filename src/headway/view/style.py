@@ -11,6 +11,7 @@ COLOURS = """\
   --ground: #f7f6f3; --card: #ffffff; --ink: #1d2024; --muted: #5c636c; --rule: #e2dfd8;
   --faint: #f0eee9; --heat: #1b5a96; --good: #1f7344; --bad: #b3321f; --series-0: #1b5a96;
   --series-1: #b4531a; --series-2: #2c7a4b; --series-3: #7a4a9c;
+  --series-4: #7d6608; --series-5: #b02a6b;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial,
     "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono",
@@ -21,6 +22,7 @@ COLOURS = """\
     --ground: #131518; --card: #1b1e22; --ink: #e7e5e1; --muted: #a2a8b0; --rule: #33373d;
     --faint: #23272c; --heat: #6fb1f0; --good: #74c794; --bad: #f08c78; --series-0: #79b4ef;
     --series-1: #eb9e6c; --series-2: #7fca9b; --series-3: #c3a0e4;
+    --series-4: #d4b954; --series-5: #f08fbd;
   }
 }
 """
@@ -34,11 +36,15 @@ CHART = """\
 .s1 { stroke: var(--series-1); stroke-dasharray: 6 4; }
 .s2 { stroke: var(--series-2); stroke-dasharray: 2 4; }
 .s3 { stroke: var(--series-3); stroke-dasharray: 9 3 2 3; }
+.s4 { stroke: var(--series-4); stroke-dasharray: 14 4; }
+.s5 { stroke: var(--series-5); stroke-dasharray: 9 3 2 3 2 3; }
 .dot { stroke: none; }
 .dot.s0 { fill: var(--series-0); }
 .dot.s1 { fill: var(--series-1); }
 .dot.s2 { fill: var(--series-2); }
 .dot.s3 { fill: var(--series-3); }
+.dot.s4 { fill: var(--series-4); }
+.dot.s5 { fill: var(--series-5); }
 .hit { fill: transparent; stroke: none; }
 .hit:hover { fill: var(--ink); fill-opacity: 0.25; }
 """
@@ -189,6 +195,7 @@ table { border-collapse: collapse; }
     --ground: #ffffff; --card: #ffffff; --ink: #000000; --muted: #444444; --rule: #cccccc;
     --faint: #f2f2f2; --heat: #1b5a96; --good: #1f7344; --bad: #b3321f; --series-0: #1b5a96;
     --series-1: #b4531a; --series-2: #2c7a4b; --series-3: #7a4a9c;
+    --series-4: #7d6608; --series-5: #b02a6b;
   }
   body { max-width: none; padding: 0; font-size: 10pt; }
   section { margin-top: 1.5rem; }

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from headway.view.points import WIDTH, Mark, lines, points
+from headway.view.points import WIDTH, Mark, lines, panels, points, ratio_ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -95,3 +95,81 @@ def test_many_series_differ_in_colour_or_shape_and_stay_inside() -> None:
     assert len({(e.get("class"), e.get("d")) for e in keys}) == 12
     for word in found(root, "text"):
         assert 0 <= float(word.get("x", "")) < WIDTH
+
+
+def heights(root: ElementTree.Element) -> list[float]:
+    """Of the points of values, keys left out, from top to bottom as they are drawn."""
+    groups = [group for group in root.iter(f"{SVG}g") if group.find(f"{SVG}title") is not None]
+    places = [found(group, "path", "dot")[0].get("transform", "") for group in groups]
+    return [float(place.rstrip(")").split()[1]) for place in places]
+
+
+def test_equal_ratios_are_equal_ways_on_a_logarithmic_scale() -> None:
+    marks = [Mark(0.001), Mark(0.1), Mark(10.0, 1.0, 1000.0), Mark(0.0), Mark(-1.0)]
+    root = parsed(lines({"a": marks}, [*"12345"], "T", "x", digits=2, log=True))
+    first, second, third = heights(root)  # zero and less have no place, but a line to them
+    [stroke] = [e.get("d", "") for e in found(root, "path", "line") if "h28" not in e.get("d", "")]
+    assert (stroke.count("M"), stroke.count("L")) == (1, 3)
+    bottom = float(re.match(r"M[\d.]+ ([\d.]+)H", found(root, "path", "base")[0].get("d", ""))[1])
+    assert float(stroke.split()[-1]) == bottom
+    assert first - second == pytest.approx(second - third, abs=0.2)
+    shown = {"0.001", "0.01", "0.1", "1", "10", "100", "1,000"}
+    assert shown <= set(words(root))
+    assert "a, 3: 10 [1, 1e+03]" in [e.text for e in found(root, "title")]
+
+
+def test_an_interval_that_reaches_zero_ends_at_the_edge() -> None:
+    root = parsed(lines({"a": [Mark(0.5, 0.0, 1.0)]}, ["1"], "T", "x", log=True))
+    [whisker] = found(root, "path", "whisker")
+    low, high = map(float, re.match(r"M[\d.]+ ([\d.]+)V([\d.]+)", whisker.get("d", "")).groups())
+    assert low > high
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (3.0, 40.0, [2, 5, 10, 20, 50]),
+        (2.0, 50.0, [2, 5, 10, 20, 50]),
+        (5.0, 5.0, [5, 10]),
+        (1e-8, 1.0, [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1]),
+        (1e-20, 3.0, [1e-20, 1e-17, 1e-14, 1e-11, 1e-8, 1e-5, 1e-2, 10]),
+    ],
+)
+def test_ticks_of_ratios_enclose_what_there_is(low, high, expected) -> None:
+    assert ratio_ticks(low, high) == pytest.approx(expected)
+
+
+def test_panels_share_key_and_scale() -> None:
+    drawings = {"before": {"a": [Mark(1.0), Mark(2.0)]}, "after": {"a": [Mark(1.0), Mark(9.0)]}}
+    root = parsed(panels(drawings, ["1", "2"], "T", "x"))
+    assert [w for w in words(root) if w in ("before", "after", "a")] == ["a", "before", "after"]
+    first, _, third, last = heights(root)
+    grids = sorted(
+        float(re.match(r"M[\d.]+ ([\d.]+)H", e.get("d", ""))[1])
+        for kind in ("base", "grid")
+        for e in found(root, "path", kind)
+    )
+    between = grids[len(grids) // 2] - grids[0]  # from one drawing down to the next
+    assert third - first == pytest.approx(between, abs=0.2)
+    assert last < third
+    assert words(root).count("1") >= 2  # places stand below both
+
+
+def test_what_is_below_the_floor_is_not_drawn() -> None:
+    series = {"a": [Mark(1.0), Mark(1e-3), Mark(1e-20), Mark(1e-30), Mark(0.5)]}
+    root = parsed(panels({"one": series}, [*"12345"], "T", "x", log=True, floor=1e-8))
+    assert len(heights(root)) == 3
+    assert "10⁻²⁰" not in words(root)
+    [stroke] = [e.get("d", "") for e in found(root, "path", "line") if "h28" not in e.get("d", "")]
+    assert (stroke.count("M"), stroke.count("L")) == (2, 2)
+
+
+def test_six_series_differ_in_colour_dash_and_shape() -> None:
+    root = parsed(lines({name: [Mark(1.0)] for name in "abcdef"}, ["1"], "T", "x"))
+    assert len({e.get("class") for e in found(root, "path", "dot")}) == 6
+    assert len({e.get("d") for e in found(root, "path", "dot")}) == 6
+    style = next(root.iter(f"{SVG}style")).text or ""
+    dashes = re.findall(r"^\.s\d \{[^}]*stroke-dasharray: ([\d ]+);", style, re.MULTILINE)
+    assert len(set(dashes)) == len(dashes) == 5  # and the first one is solid
+    for number in range(6):
+        assert style.count(f"--series-{number}: #") == 2  # light and dark

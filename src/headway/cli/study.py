@@ -1,0 +1,61 @@
+"""`headway study`: a claim about models, measured."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .learning import display_for
+from .options import Json, Threads, set_threads
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="gradients: how far they reach back; recall: look-ups by distance; steps: the time of "
+        "an update by length.",
+    ),
+]
+Minutes = Annotated[
+    float | None,
+    typer.Option("--minutes", help="Minutes of training for each model (gradients, recall)."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of data, models and training.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="The folder for results; by default runs/study-NAME."
+    ),
+]
+
+
+def study(
+    name: Name,
+    out: Out = None,
+    minutes: Minutes = None,
+    seed: Seed = 1,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Measures what is said about recurrent networks and attention.
+
+    Makes its data itself, takes about ten minutes on two cores, and writes a table, a record and a
+    picture. The same command again goes on where it was stopped.
+
+    Example: headway study recall
+    """
+    from ..studies.study import run_study
+    from ..training.fit import Interrupted
+
+    set_threads(threads)
+    where = out or Path("runs", f"study-{name}")
+    try:
+        with display_for(where) as display:
+            finding = run_study(name, where, seed, minutes, display)
+    except Interrupted as error:
+        message = f"stopped; what was trained is kept in {where}, and the same command goes on"
+        raise Interrupted(message, error.exit_code - 128) from None
+    print(json.dumps(finding.to_dict()) if as_json else finding.text())
+    if not as_json:
+        print(f"\nwritten: {where / name}.md, .json and .svg")

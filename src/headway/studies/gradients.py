@@ -1,0 +1,232 @@
+"""How much of a gradient reaches the word that decides, by how far back it stands.
+
+Recurrent and Transformer language models, as they are made and after learning the task of
+`lookup.py`: the norm of the derivative of the last output by the embedding of what is asked for.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..api import RunConfig
+from ..data.codecs import TextConfig
+from ..data.collate import text_batch
+from ..data.corpora import DataConfig
+from ..metrics.interval import wilson
+from ..models import FAMILIES, Vocabularies
+from ..training.display import Display
+from ..training.settings import TrainConfig
+from ..view.points import Mark, panels
+from .finding import Finding, Table
+from .jacobian import norms
+from .learned import Learned, learn
+from .lookup import VALUES, LookUp, make_lookups
+
+MINUTES = 1.8  # for each model
+MODELS: Mapping[str, Mapping[str, Any]] = {
+    "RNN": {"family": "recurrent_decoder", "cell": "rnn"},
+    "GRU": {"family": "recurrent_decoder", "cell": "gru"},
+    "LSTM": {"family": "recurrent_decoder", "cell": "lstm"},
+    "Transformer": {"family": "decoder", "d_ff": 128, "n_heads": 4, "layers": 2},
+}
+FLOOR = 1e-8  # added to 1 in single precision, less than this is nothing
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is learned and measured.
+
+    Attributes:
+        length: of every measured text in words, so that distance and length are not taken for each
+            other; those to learn from are as long as they have to be.
+        distances: of the word that is asked for; norms are relative to the first.
+        seeds: of models as they are made; one of each kind is trained.
+        n_measured: texts at each distance whose gradients are taken.
+        n_test: texts at each distance that are answered.
+    """
+
+    length: int = 112
+    distances: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 100)
+    seeds: int = 3
+    n_measured: int = 16
+    n_test: int = 100
+    n_train: int = 60_000
+    n_valid: int = 200
+    d_model: int = 64
+    batch_tokens: int = 2048
+
+
+SIZES = Sizes()
+Texts = Mapping[int, Tensor]
+"""Token ids (B, T) by the distance of what is asked for."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was found about one kind of model.
+
+    Attributes:
+        start: norms by distance, of models as they are made, one mapping for each seed.
+        after: the same of the trained one.
+        right: share of right answers of the trained one by distance, with Wilson's interval.
+    """
+
+    start: list[dict[int, float]]
+    after: dict[int, float]
+    right: dict[int, Mark]
+
+
+def study_gradients(out: Path, seed: int, minutes: float | None, display: Display) -> Finding:
+    """Trains every model and measures it, and some that were not trained."""
+    sizes, minutes = SIZES, minutes or MINUTES
+    distances = sizes.distances
+    spread = (distances[0], distances[-1])
+    data = make_lookups(
+        seed, sizes.n_train, sizes.n_valid, sizes.n_test, spread, distances, sizes.length
+    )
+    run_files = {name: run_file(name, sizes, seed) for name in MODELS}
+    learned = learn(out, run_files, data, minutes, display)
+    measured = {}
+    for name, run in learned.items():
+        display.note(f"taking gradients of {name}")
+        measured[name] = _measure(run.model, data.test, sizes, seed)
+    return found(measured, learned, sizes, {"seed": seed, "minutes": minutes})
+
+
+def run_file(name: str, sizes: Sizes, seed: int) -> RunConfig:
+    """The settings of one language model, over question and answer as one text."""
+    model = FAMILIES[MODELS[name]["family"]].config
+    return RunConfig(
+        task="language",
+        data=DataConfig(
+            train="train.txt",
+            valid="valid.txt",
+            test="test.txt",
+            root=f"data-seed{seed}",
+            max_length=sizes.length + 2,
+        ),
+        seed=seed,
+        text=replace(TextConfig(), kind="words"),
+        model=model(**MODELS[name], d_model=sizes.d_model, dropout=0.0),
+        train=TrainConfig(batch_tokens=sizes.batch_tokens, lr=3e-3, choose="last"),
+    )
+
+
+def _measure(
+    trained: Any, test: Mapping[int, Sequence[LookUp]], sizes: Sizes, seed: int
+) -> Measured:
+    codec, config = trained.task.codec, trained.config.model
+    values = _first_tokens(codec, VALUES)
+    texts = {
+        d: text_batch(codec.encode_batch([example.source for example in some]))["tgt_in"]
+        for d, some in test.items()
+    }
+    size = trained.model.embedding.size(0)
+    start = []
+    for number in range(seed, seed + sizes.seeds):
+        torch.manual_seed(number)
+        model = FAMILIES[config.family].build(config, Vocabularies(size, size, shared=True))
+        start.append(_by_distance(model, texts, values, sizes.n_measured))
+    model = trained.model.cpu()
+    return Measured(
+        start,
+        _by_distance(model, texts, values, sizes.n_measured),
+        {
+            d: _right(model, texts[d], _first_tokens(codec, [example.answer for example in some]))
+            for d, some in test.items()
+        },
+    )
+
+
+def _first_tokens(codec: Any, words: Sequence[str]) -> Tensor:
+    return torch.tensor([int(ids[0]) for ids in codec.encode_batch(list(words))])
+
+
+def _by_distance(model: Any, texts: Texts, values: Tensor, n: int) -> dict[int, float]:
+    """The mean norm at the word asked for; in double precision, where none becomes zero."""
+    exact = copy.deepcopy(model).double().eval()
+    return {
+        d: norms(exact, tokens[:n], values)[:, -1 - d].mean().item() for d, tokens in texts.items()
+    }
+
+
+@torch.inference_mode()
+def _right(model: Any, tokens: Tensor, answers: Tensor) -> Mark:
+    guessed = model.output(model({"tgt_in": tokens})[:, -1]).argmax(-1)
+    right = int((guessed == answers).sum())
+    return Mark(right / len(answers), *wilson(right, len(answers)))
+
+
+def found(
+    measured: Mapping[str, Measured],
+    learned: Mapping[str, Learned],
+    sizes: Sizes,
+    facts: Mapping[str, Any],
+) -> Finding:
+    """Norms relative to the nearest distance, at the start and after training."""
+    start = {name: _relative(kind.start) for name, kind in measured.items()}
+    after = {name: _relative([kind.after]) for name, kind in measured.items()}
+    nearest, minutes = sizes.distances[0], f"{facts['minutes']:g} minutes"
+    claim = (
+        "Norm of the gradient that reaches the word asked for, by its distance, "
+        f"relative to distance {nearest}"
+    )
+    headings = ("At the start", f"After {minutes} of training")
+    drawings = dict(zip(headings, (start, after), strict=True))
+    label = f"distance in words; norms relative to distance {nearest}; not drawn below 10⁻⁸"
+    head = ["distance", *map(str, sizes.distances)]
+    right = {name: kind.right.values() for name, kind in measured.items()}
+    return Finding(
+        study="gradients",
+        claim=claim,
+        tables=(
+            Table([head, *_cells(start)], f"At the start, mean of {sizes.seeds} seeds:"),
+            Table([head, *_cells(after)], f"After {minutes} of training, one seed:"),
+            Table(
+                [head, *([n, *(f"{m.value:.0%}" for m in row)] for n, row in right.items())],
+                f"Right answers after training, of {sizes.n_test} at each distance:",
+            ),
+        ),
+        notes=(
+            f"Norm: Frobenius, of the derivative of the logits of the {len(VALUES)} values behind "
+            f"the last word by the embedding of the word asked for; mean of {sizes.n_measured} "
+            f"texts of {sizes.length} words.",
+            f"Width {sizes.d_model}; one recurrent layer, two of the Transformer; updates: "
+            + ", ".join(f"{name} {run.steps:,}" for name, run in learned.items())
+            + ".",
+        ),
+        picture=panels(drawings, head[1:], "Gradient by distance", label, 2, True, FLOOR),
+        figures={
+            **facts,
+            "sizes": asdict(sizes),
+            "rows": [
+                {"name": name, **learned[name].to_dict()}
+                | {"start": [_named(norm) for norm in kind.start], "after": _named(kind.after)}
+                | {"right": {str(d): mark.value for d, mark in kind.right.items()}}
+                for name, kind in measured.items()
+            ],
+        },
+    )
+
+
+def _relative(seeds: Sequence[Mapping[int, float]]) -> list[Mark]:
+    """Each norm over that at the first distance: the mean over seeds, the lowest, the highest."""
+    ratios = [[norm / next(iter(one.values())) for norm in one.values()] for one in seeds]
+    columns = list(zip(*ratios, strict=True))
+    if len(seeds) == 1:
+        return [Mark(value) for (value,) in columns]
+    return [Mark(fmean(column), min(column), max(column)) for column in columns]
+
+
+def _cells(part: Mapping[str, Sequence[Mark]]) -> list[list[str]]:
+    return [[name, *(f"{mark.value:.2g}" for mark in marks)] for name, marks in part.items()]
+
+
+def _named(by_distance: Mapping[int, float]) -> dict[str, float]:
+    return {str(distance): norm for distance, norm in by_distance.items()}

@@ -1,0 +1,69 @@
+"""Models trained under one budget for a study, the way that everybody's runs are made.
+
+Each is a run file in the study's folder and a run directory under `runs`; `compare.py` trains them,
+goes on with what was stopped and trains nothing twice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import config as configs
+from ..api import RunConfig, load
+from ..errors import RunError
+from ..runs.atomic import make_directory, write_bytes
+from ..training.display import Display
+from .compare import compare
+from .lookup import LookUps, write_lookups
+
+RUNS = "runs"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A trained run: as loaded, with its updates, minutes and parameters."""
+
+    model: Any
+    run: Path
+    steps: int
+    minutes: float | None
+    parameters: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        found = {"run": str(self.run), "steps": self.steps, "minutes": self.minutes}
+        return {**found, "parameters": self.parameters}
+
+
+def learn(
+    out: Path, run_files: Mapping[str, RunConfig], data: LookUps, minutes: float, display: Display
+) -> dict[str, Learned]:
+    """Writes data and run files into `out`, trains what is not trained yet.
+
+    Args:
+        run_files: by the name that tables show; `data.root` is a folder in `out`.
+
+    Raises:
+        RunError: a training failed, or `out` has one that was made with other settings.
+    """
+    first = next(iter(run_files.values()))
+    write_lookups(data, out / (first.data.root or ""))
+    files = {name: out / f"{_stem(name)}.toml" for name in run_files}
+    make_directory(out)
+    for name, config in run_files.items():
+        write_bytes(files[name], configs.to_toml(config).encode())
+    comparison = compare(list(files.values()), out=out / RUNS, minutes=minutes, display=display)
+    for name, failure in comparison.failures:
+        raise RunError(f"{name} could not be trained: {failure.error}")
+    rows = {row.name: row.runs[0] for row in comparison.rows}
+    learned = {}
+    for name in run_files:
+        trained = rows[_stem(name)]
+        model = load(trained.run)
+        steps = int(model.rule["step"])
+        learned[name] = Learned(model, trained.run, steps, trained.minutes, trained.parameters)
+    return learned
+
+
+def _stem(name: str) -> str:
+    return name.lower().replace(" + ", "-")

@@ -1,0 +1,192 @@
+"""Whether a model can look up what it read long ago: the share of right answers by distance.
+
+Recurrent networks without attention, with attention, and a Transformer learn the task of
+`lookup.py` for the same number of minutes, by `headway train`'s own means, and answer questions at
+distances they were trained on and at longer ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..api import RunConfig
+from ..data.codecs import TextConfig
+from ..data.corpora import DataConfig
+from ..metrics.interval import wilson
+from ..models import FAMILIES
+from ..search import SearchConfig
+from ..training.display import Display
+from ..training.settings import TrainConfig
+from ..view.points import Mark, lines
+from .finding import Finding, Table
+from .learned import Learned, learn
+from .lookup import KEYS, PAIRS, VALUES, LookUp, keyless_share, make_lookups
+
+MINUTES = 1.5  # for each model
+ONE_WAY = {"family": "recurrent", "bidirectional": False}
+MODELS: Mapping[str, Mapping[str, Any]] = {
+    "RNN": {**ONE_WAY, "cell": "rnn", "attention": "none"},
+    "GRU": {**ONE_WAY, "cell": "gru", "attention": "none"},
+    "LSTM": {**ONE_WAY, "cell": "lstm", "attention": "none"},
+    "GRU + attention": {**ONE_WAY, "cell": "gru", "attention": "luong"},
+    "Transformer": {
+        "family": "transformer",
+        "d_ff": 128,
+        "n_heads": 4,
+        "encoder_layers": 2,
+        "decoder_layers": 1,
+        "positions": "rotary",
+    },
+}
+"""Encoders read one way: what is asked for is then equally far for all of them."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is learned and asked.
+
+    Attributes:
+        trained: nearest and farthest distance in training, spread evenly in their logarithms.
+        within: distances to test that training covers.
+        beyond: distances to test that are longer than any in training.
+        n_test: questions at each distance.
+    """
+
+    trained: tuple[int, int] = (8, 64)
+    within: tuple[int, ...] = (8, 16, 32, 64)
+    beyond: tuple[int, ...] = (128, 256)
+    n_train: int = 60_000
+    n_valid: int = 300
+    n_test: int = 400
+    d_model: int = 64
+    batch_tokens: int = 1024
+
+    @property
+    def longest(self) -> int:
+        """Words of a question, pairs before the distance counted, with room for its end."""
+        return max(*self.trained, *self.within, *self.beyond) + PAIRS + 1
+
+
+SIZES = Sizes()
+Shares = dict[str, dict[int, Mark]]
+"""Of right answers, with Wilson's interval, by model and distance."""
+
+
+def study_recall(out: Path, seed: int, minutes: float | None, display: Display) -> Finding:
+    """Trains every model and asks it."""
+    sizes, minutes = SIZES, minutes or MINUTES
+    distances = (*sizes.within, *sizes.beyond)
+    data = make_lookups(seed, sizes.n_train, sizes.n_valid, sizes.n_test, sizes.trained, distances)
+    run_files = {name: run_file(name, sizes, seed) for name in MODELS}
+    learned = learn(out, run_files, data, minutes, display)
+    shares: Shares = {}
+    for name, run in learned.items():
+        display.note(f"asking {name}")
+        shares[name] = {d: share_right(run.model, some) for d, some in data.test.items()}
+    return found(shares, learned, sizes, {"seed": seed, "minutes": minutes})
+
+
+def run_file(name: str, sizes: Sizes, seed: int) -> RunConfig:
+    """The settings of one model: question to answer, word by word."""
+    model = FAMILIES[MODELS[name]["family"]].config
+    return RunConfig(
+        data=DataConfig(
+            train="train.tsv",
+            valid="valid.tsv",
+            test="test.tsv",
+            root=f"data-seed{seed}",
+            max_length=sizes.longest,
+        ),
+        seed=seed,
+        text=replace(TextConfig(), kind="words"),
+        # Every example is seen a few times only: there is nothing that dropout has to prevent.
+        model=model(**MODELS[name], d_model=sizes.d_model, dropout=0.0),
+        train=TrainConfig(
+            batch_tokens=sizes.batch_tokens,
+            lr=3e-3,
+            label_smoothing=0.0,
+            metric="exact",
+            choose="last",
+        ),
+        search=SearchConfig(beam=1, max_length=4),
+    )
+
+
+def share_right(model: Any, examples: Sequence[LookUp]) -> Mark:
+    """Questions put to the model; only the right word alone is right."""
+    outputs = model.translate([example.source for example in examples])
+    pairs = zip(outputs, examples, strict=True)
+    right = sum(output.text == example.answer for output, example in pairs)
+    return Mark(right / len(examples), *wilson(right, len(examples)))
+
+
+def found(
+    shares: Shares, learned: Mapping[str, Learned], sizes: Sizes, facts: Mapping[str, Any]
+) -> Finding:
+    """The shares in tables and a picture, longer distances than the trained ones apart."""
+    near, far = sizes.trained
+    places = [*sizes.within, None, *sizes.beyond]
+    marks = {
+        name: [None if d is None else _percent(by_distance[d]) for d in places]
+        for name, by_distance in shares.items()
+    }
+    labels = ["longer:" if d is None else str(d) for d in places]
+    title = f"Right answers by distance, {facts['minutes']:g} minutes of training each"
+    x_label = f"words from the answer to the question; {near} to {far} were trained on; bars: 95%"
+    return Finding(
+        study="recall",
+        claim=f"Share of look-ups answered right, in percent, by the distance of the answer; "
+        f"{facts['minutes']:g} minutes of training each",
+        tables=(
+            Table(_rows(shares, sizes.within), f"Distances of {near} to {far}, as in training:"),
+            Table(_rows(shares, sizes.beyond), "Longer than any in training:"),
+            Table(_costs(learned), "What each had:"),
+        ),
+        notes=(
+            f"{sizes.n_test} questions at each distance; [95% interval (Wilson)] is that of the "
+            "questions; how much another seed would change is not in it.",
+            f"{PAIRS} pairs of {len(KEYS)} keys and {len(VALUES)} values: guessing is right in "
+            f"{100 / len(VALUES):.1f}%, naming the value that comes most often in "
+            f"{keyless_share():.0%}.",
+            f"Width {sizes.d_model}; one layer on each side, two in the Transformer's encoder.",
+        ),
+        picture=lines(marks, labels, title, x_label, digits=1),
+        figures={
+            **facts,
+            "sizes": asdict(sizes),
+            "rows": [
+                {"name": name, **learned[name].to_dict()}
+                | {"within": _shares(by_distance, sizes.within)}
+                | {"beyond": _shares(by_distance, sizes.beyond)}
+                for name, by_distance in shares.items()
+            ],
+        },
+    )
+
+
+def _rows(shares: Shares, distances: Sequence[int]) -> list[list[str]]:
+    head = ["distance", *map(str, distances)]
+    cells = ([_cell(_percent(found[d])) for d in distances] for found in shares.values())
+    return [head, *([name, *row] for name, row in zip(shares, cells, strict=True))]
+
+
+def _costs(learned: Mapping[str, Learned]) -> list[list[str]]:
+    rows = [
+        [name, f"{run.parameters:,}", f"{run.steps:,}", f"{run.minutes or 0:.1f}"]
+        for name, run in learned.items()
+    ]
+    return [["model", "parameters", "updates", "minutes"], *rows]
+
+
+def _shares(by_distance: Mapping[int, Mark], distances: Sequence[int]) -> dict[str, Any]:
+    marks = {str(d): by_distance[d] for d in distances}
+    return {d: {"value": m.value, "low": m.low, "high": m.high} for d, m in marks.items()}
+
+
+def _percent(mark: Mark) -> Mark:
+    return Mark(100 * mark.value, 100 * (mark.low or 0.0), 100 * (mark.high or 0.0))
+
+
+def _cell(mark: Mark) -> str:
+    return f"{mark.value:.1f} [{mark.low:.1f}, {mark.high:.1f}]"

@@ -1,0 +1,166 @@
+"""How the time of one training update grows with the length of its sequences.
+
+The number of tokens in an update stays the same, so what grows is the number of steps that have to
+wait for each other. The update is the one that `headway train` makes.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+import torch
+
+from ..models import FAMILIES, Vocabularies
+from ..tasks.loss import Batch
+from ..tasks.sequence_loss import SequenceLoss
+from ..text.specials import BOS, SPECIALS
+from ..training.display import Display
+from ..training.optimiser import make_optimizer
+from ..training.processes import Processes
+from ..training.settings import TrainConfig
+from ..training.update import Updater
+from ..view.points import Mark, lines
+from .finding import Finding, Table
+
+LEARNING_RATE = 1e-4  # the updates are real, and nothing may run into infinities
+MODELS: Mapping[str, Mapping[str, Any]] = {
+    "GRU": {"family": "recurrent", "attention": "none"},
+    "GRU + Luong": {"family": "recurrent", "attention": "luong"},
+    "GRU + Bahdanau": {"family": "recurrent", "attention": "bahdanau"},
+    "convolutional": {"family": "convolutional", "encoder_layers": 1, "decoder_layers": 1},
+    "Transformer": {
+        "family": "transformer",
+        "preset": "tiny",
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+    },
+}
+"""One layer on each side, and otherwise what a run file gets that says no more."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is timed.
+
+    Attributes:
+        lengths: of source and target alike; each goes into `tokens` for every thread.
+        tokens: of the target, per update.
+        rounds: of one update per model and length, after one that is not timed.
+    """
+
+    lengths: tuple[int, ...] = (8, 16, 32, 64, 128, 256, 512)
+    tokens: int = 4096
+    d_model: int = 128
+    vocabulary: int = 1000
+    rounds: int = 7
+
+
+SIZES = Sizes()
+Times = dict[str, dict[int, list[float]]]
+"""Seconds of an update in every round, by model and length."""
+
+
+def study_steps(seed: int, display: Display) -> Finding:
+    """Times every model at every length."""
+    sizes, threads = SIZES, torch.get_num_threads()
+    contestants = {name: _updater(name, sizes, seed, threads) for name in MODELS}
+    batches = {length: make_batches(sizes, length, threads, seed) for length in sizes.lengths}
+    times = timed(contestants, batches, sizes.rounds, display)
+    return found(times, sizes, {"seed": seed, "threads": threads, "torch": torch.__version__})
+
+
+def make_batches(sizes: Sizes, length: int, workers: int, seed: int) -> list[tuple[int, Batch]]:
+    """The micro-batches of one update: random words without padding, one for each worker."""
+    rows = max(1, sizes.tokens // length // workers)
+    generator = torch.Generator().manual_seed(seed)
+    batches: list[tuple[int, Batch]] = []
+    for index in range(workers):
+        source, target = torch.randint(
+            len(SPECIALS), sizes.vocabulary, (2, rows, length), generator=generator
+        )
+        begun = torch.cat([torch.full((rows, 1), BOS), target[:, :-1]], dim=1)
+        valid = torch.ones(rows, length, dtype=torch.bool)
+        batch = {"src": source, "src_valid": valid, "tgt_in": begun, "tgt_out": target}
+        batches.append((index, {**batch, "tgt_valid": valid}))
+    return batches
+
+
+def timed(
+    contestants: Mapping[str, Callable[..., object]],
+    batches: Mapping[int, list[tuple[int, Batch]]],
+    rounds: int,
+    display: Display,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Times:
+    """Seconds of updates; contestants take turns, and each round begins with another one."""
+    times: Times = {name: {length: [] for length in batches} for name in contestants}
+    names = list(contestants)
+    for number in range(rounds + 1):
+        display.note(f"round {number} of {rounds}" if number else "warming up")
+        for length, work in batches.items():
+            for name in names[number % len(names) :] + names[: number % len(names)]:
+                start = clock()
+                contestants[name](work, number + 1, LEARNING_RATE)
+                if number:
+                    times[name][length].append(clock() - start)
+    return times
+
+
+def found(times: Times, sizes: Sizes, facts: Mapping[str, Any]) -> Finding:
+    """The medians in a table and a picture."""
+    marks = {
+        name: [_milliseconds(by_length[length]) for length in sizes.lengths]
+        for name, by_length in times.items()
+    }
+    first, last = sizes.lengths[0], sizes.lengths[-1]
+    head = ["ms per update", *(f"length {length}" for length in sizes.lengths), f"{last} / {first}"]
+    rows = [
+        [name, *map(_cell, row), f"{row[-1].value / row[0].value:.1f}"]
+        for name, row in marks.items()
+    ]
+    claim = f"Time of one training update of {sizes.tokens:,} tokens, by length of the sequences"
+    places = [str(length) for length in sizes.lengths]
+    label = "tokens of source and target; milliseconds on a scale of ratios; bars: all rounds"
+    return Finding(
+        study="steps",
+        claim=claim,
+        tables=(Table([head, *rows]),),
+        notes=(
+            f"Median of {sizes.rounds} rounds in which the models took turns, "
+            "[lowest, highest]; last column: how many times longer the longest takes.",
+            f"Width {sizes.d_model}, one layer on each side, {sizes.vocabulary:,} words, float32, "
+            f"threads: {facts['threads']}, each with its own part of the sequences.",
+        ),
+        picture=lines(marks, places, claim, label, digits=3, log=True),
+        figures={
+            **facts,
+            "sizes": asdict(sizes),
+            "rows": [
+                {"name": name, "seconds": {str(n): values for n, values in by_length.items()}}
+                | {"median": {str(n): median(values) for n, values in by_length.items()}}
+                for name, by_length in times.items()
+            ],
+        },
+    )
+
+
+def _updater(name: str, sizes: Sizes, seed: int, workers: int) -> Updater:
+    settings = dict(MODELS[name])
+    family = FAMILIES[settings.pop("family")]
+    vocabularies = Vocabularies(sizes.vocabulary, sizes.vocabulary, shared=True)
+    config = family.config(d_model=sizes.d_model, **settings).resolve(0, vocabularies)
+    torch.manual_seed(seed)
+    model = family.build(config, vocabularies)
+    optimizer = make_optimizer(model, TrainConfig(), LEARNING_RATE)
+    objective = SequenceLoss(model, smoothing=0.0).train()
+    return Updater(objective, optimizer, seed, TrainConfig().clip, Processes(), workers=workers)
+
+
+def _milliseconds(seconds: Sequence[float]) -> Mark:
+    return Mark(1000 * median(seconds), 1000 * min(seconds), 1000 * max(seconds))
+
+
+def _cell(mark: Mark) -> str:
+    return f"{mark.value:.0f} [{mark.low:.0f}, {mark.high:.0f}]"

@@ -1,0 +1,113 @@
+"""`headway study` as a user runs it, with studies so small that they take seconds."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from headway.cli import main
+from headway.studies import gradients, recall, steps
+
+SIZES = {
+    gradients: gradients.Sizes(20, (1, 4), 2, 2, 10, n_train=60, n_valid=4, d_model=8),
+    recall: recall.Sizes((8, 9), (8, 9), (12,), 60, n_valid=4, n_test=10, d_model=8),
+    steps: steps.Sizes((4, 8), 16, d_model=8, vocabulary=20, rounds=2),
+}
+BUDGET = ("--minutes", "0.001")
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch, capsys):
+    """The exit code of a command, what it prints, and what it says beside it."""
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HEADWAY_DATA", raising=False)
+    monkeypatch.setattr("headway.training.plan.MEASURED_SECONDS", (0.0, 0.1))
+    monkeypatch.chdir(tmp_path)
+    for module, sizes in SIZES.items():
+        monkeypatch.setattr(module, "SIZES", sizes)
+
+    def run(*arguments):
+        capsys.readouterr()
+        code = main(["study", *arguments])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def test_recall_is_measured_and_nothing_is_trained_twice(study):
+    code, printed, _ = study("recall", *BUDGET)
+    assert code == 0
+    assert "Longer than any in training:" in printed
+    assert "written: runs/study-recall/recall.md, .json and .svg\n" in printed
+    folder = Path("runs/study-recall")
+    assert {path.name for path in folder.glob("recall.*")} == {
+        "recall.json",
+        "recall.md",
+        "recall.svg",
+    }
+    weights = {path: path.stat().st_mtime_ns for path in folder.glob("runs/*/model.safetensors")}
+    assert len(weights) == len(recall.MODELS)
+
+    code, printed, said = study("recall", *BUDGET, "--json")
+    assert code == 0
+    assert {path: path.stat().st_mtime_ns for path in weights} == weights
+    assert "run 5 of 5: transformer, seed 1: finished before\n" in said
+    record = json.loads(printed)
+    assert record == json.loads((folder / "recall.json").read_text())
+    assert (record["study"], record["minutes"]) == ("recall", 0.001)
+    for row in record["rows"]:
+        assert row["steps"] >= 1
+        assert set(row["within"]) == {"8", "9"}
+        mark = row["beyond"]["12"]
+        assert 0 <= mark["low"] <= mark["value"] <= mark["high"] <= 1
+
+    code, printed, said = study("recall", "--minutes", "0.002")  # other runs than those there
+    assert (code, printed) == (1, "")
+    assert "was made with other settings: train.minutes was 0.001 and is 0.002" in said
+
+
+def test_gradients_at_the_start_and_after_training(study):
+    code, printed, _ = study("gradients", *BUDGET, "--json", "--out", "here")
+    assert code == 0
+    record = json.loads(printed)
+    assert [row["name"] for row in record["rows"]] == ["RNN", "GRU", "LSTM", "Transformer"]
+    for row in record["rows"]:
+        assert [set(norms) for norms in (*row["start"], row["after"])] == [{"1", "4"}] * 3
+        assert all(norm > 0 for norms in row["start"] for norm in norms.values())
+        assert row["start"][0] != row["start"][1]
+    rnn, *_, transformer = ([n["4"] / n["1"] for n in row["start"]] for row in record["rows"])
+    assert max(rnn) < min(transformer)  # already over four words
+    root = ElementTree.parse("here/gradients.svg").getroot()
+    assert {"RNN", "Transformer", "At the start"} <= set(root.itertext())
+    assert "(gradients.svg)" in Path("here/gradients.md").read_text()
+
+
+def test_steps_are_timed(study):
+    code, printed, _ = study("steps", "--threads", "1")
+    assert code == 0
+    lines = [line.split() for line in printed.splitlines()]
+    assert ["ms", "per", "update", "length", "4", "length", "8", "8", "/", "4"] in lines
+    assert Path("runs/study-steps/steps.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["gradient"], 2, "no study 'gradient'; did you mean gradients? expected one of"),
+        (["recall", "--minutes", "0"], 2, "a budget of 0 minutes: expected a number above 0"),
+        (["recall", "--minutes", "-1"], 2, "a budget of -1 minutes: expected a number above 0"),
+        (["steps", "--minutes", "1"], 2, "the study steps trains nothing and has no minutes"),
+        (["steps", "--seed", "-1"], 2, "Invalid value for '--seed'"),
+        (["steps", "--out", "file"], 1, "--out file is a file; name a folder"),
+        ([], 2, "Missing argument 'NAME'"),
+    ],
+)
+def test_complaints(study, arguments, code, message):
+    Path("file").write_text("mine")
+    given, printed, said = study(*arguments)
+    assert (given, printed) == (code, "")
+    assert message in said
+    assert said.count("\n") == 1
+    assert Path("file").read_text() == "mine"
