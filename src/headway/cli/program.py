@@ -24,6 +24,7 @@ from . import (
     resume,
     score,
     search_report,
+    serve,
     train,
     translate,
 )
@@ -44,6 +45,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "score": score.score,
     "search-report": search_report.search_report,
     "compare": compare.compare,
+    "serve": serve.serve,
     "info": info.info,
     "config": config.config,
     "average": average.average,
