@@ -95,23 +95,22 @@ class Gate:
         most = self._limits.body
         is_large = announced.isdigit() and int(announced[:20]) > most
         chunks: list[bytes] = []
-        size = 0
+        size, goes_on = 0, True
         try:
             async with asyncio.timeout(self._limits.seconds):
-                while not is_large:
+                while goes_on and not is_large:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise Dropped
                     chunks.append(message.get("body", b""))
                     size += len(chunks[-1])
-                    is_large = size > most
-                    if not message.get("more_body", False):
-                        break
+                    is_large, goes_on = size > most, message.get("more_body", False)
         except TimeoutError:
             message = f"the body did not come within {self._limits.seconds:g} s"
             raise ProblemError("slow_body", message) from None
         if is_large:
-            await self._throw_away(receive)
+            if goes_on:
+                await self._throw_away(receive)
             raise ProblemError("too_large", f"the body has more than {most} bytes; ask for less")
         return b"".join(chunks)
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtra
 from . import schema
-from .batcher import BUDGET
+from .batcher import BUDGET, Dropped
 from .desk import Desk
-from .gate import App, Gate
+from .gate import GONE, App, Gate
 from .home import home_page
 from .limits import Limits
 from .metrics import Metrics
 from .pool import Place
-from .problems import NO_JSON, STATUS, ProblemError, invalid
+from .problems import KNOWN, NO_JSON, STATUS, ProblemError, invalid, problem_of
 from .service import Service
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def make_app(
     metrics = Metrics()
     service = Service(desks, place, limits, budget, metrics.batch)
     app = _application()
-    _add_problems(app)
+    _add_problems(app, limits.seconds)
     _add_asking(app, service)
     _add_looking(app, service, metrics, home, token is not None)
     if origins:
@@ -102,8 +102,8 @@ def _application() -> "FastAPI":
     )
 
 
-def _add_problems(app: "FastAPI") -> None:
-    """Gives the library's own errors the shape of ours."""
+def _add_problems(app: "FastAPI", seconds: float) -> None:
+    """Gives every error the same shape, the library's own among them."""
     from fastapi import Request, Response
     from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
@@ -111,12 +111,15 @@ def _add_problems(app: "FastAPI") -> None:
     def response(problem: ProblemError) -> Response:
         return Response(problem.body, problem.status, problem.headers)
 
-    @app.exception_handler(RequestValidationError)
-    async def not_valid(_: Request, error: RequestValidationError) -> Response:
+    async def known(_: Request, error: Exception) -> Response:
+        return response(problem_of(error, seconds))
+
+    async def not_valid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
         return response(invalid(error.errors()))
 
-    @app.exception_handler(HTTPException)
-    async def refused(request: Request, error: HTTPException) -> Response:
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
         if error.status_code == 404:
             return response(ProblemError("not_found", f"there is nothing at this path; {_paths()}"))
         if error.status_code == 405:
@@ -124,6 +127,15 @@ def _add_problems(app: "FastAPI") -> None:
             problem.headers |= {k.lower(): v for k, v in (error.headers or {}).items()}
             return response(problem)
         return response(ProblemError("malformed", NO_JSON))
+
+    async def dropped(_: Request, error: Exception) -> Response:
+        return Response(status_code=GONE)  # nobody reads it
+
+    app.add_exception_handler(RequestValidationError, not_valid)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(Dropped, dropped)
+    for kind in (Exception, *KNOWN):
+        app.add_exception_handler(kind, known)
 
 
 def _paths() -> str:

@@ -13,6 +13,7 @@ from ..errors import HeadwayError
 from . import schema
 from .batcher import Draining, QueueFull, TooSlow
 from .desk import Refusal
+from .pool import Failed
 
 STATUS = {
     "malformed": 400,
@@ -29,6 +30,8 @@ STATUS = {
 }
 """Status by code."""
 NO_JSON = "the body is no JSON in UTF-8; expected an object"
+KNOWN = (Refusal, HeadwayError, QueueFull, TooSlow, Draining, Failed)
+"""What `problem_of` has words for."""
 RETRY_AFTER = 1  # seconds, where nothing better is known
 SHOWN = 40  # characters of a name that a client made up
 
