@@ -141,7 +141,7 @@ def test_it_serves_on_loopback_and_says_where(server, run):
         "models": ["mine", "other"],
         "process": server.process.pid,
     }
-    right = headway.load(run).translate(["abc", "cab"])
+    right = [one.text for one in headway.load(run).translate(["abc", "cab"])]
     for name in ("mine", "other"):
         found = server.translate("abc", "cab", model=name).json()
         assert found["model"] == name

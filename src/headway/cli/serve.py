@@ -112,6 +112,9 @@ def serve(
 
     Example: headway serve runs/mine --port 8000
     """
+    from ..serve.extras import require_extras
+
+    require_extras()
     from ..serve.batcher import BUDGET
     from ..serve.http import make_app
     from ..serve.limits import Limits

@@ -7,10 +7,10 @@ are answered by `service`; what comes before the application is in `gate`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingExtra
 from . import schema
 from .batcher import BUDGET, Dropped
 from .desk import Desk
+from .extras import require_extras
 from .gate import GONE, App, Gate
 from .home import home_page
 from .limits import Limits
@@ -66,6 +66,7 @@ def make_app(
     Raises:
         MissingExtra: a package of the extra `serve` is not installed.
     """
+    require_extras()
     metrics = Metrics()
     service = Service(desks, place, limits, budget, metrics.batch)
     app = _application()
@@ -81,11 +82,9 @@ def make_app(
 
 
 def _application() -> "FastAPI":
-    try:
-        from fastapi import FastAPI
-    except ModuleNotFoundError:
-        raise MissingExtra("headway serve", "fastapi", "serve") from None
     from importlib.metadata import PackageNotFoundError, version
+
+    from fastapi import FastAPI
 
     try:
         number = version("headway")

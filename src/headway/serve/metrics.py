@@ -2,21 +2,13 @@
 
 from typing import Any
 
-from ..errors import MissingExtra
-
 
 class Metrics:
-    """Counters of one server.
-
-    Raises:
-        MissingExtra: prometheus-client is not installed.
-    """
+    """Counters of one server."""
 
     def __init__(self) -> None:
-        try:
-            import prometheus_client as prometheus
-        except ModuleNotFoundError:
-            raise MissingExtra("headway serve", "prometheus-client", "serve") from None
+        import prometheus_client as prometheus
+
         self._show = prometheus.generate_latest
         self.content_type: str = prometheus.CONTENT_TYPE_LATEST
         self._registry = prometheus.CollectorRegistry()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import ConfigError, MissingExtra
+from ..errors import ConfigError
 from .gate import App
 
 SLACK = 5  # seconds more than a request may take, until open connections are cut
@@ -49,14 +49,8 @@ def run(app: App, listener: socket.socket, seconds: float, stop: Callable[[], No
 
     Returns:
         Whether all that was under way was finished.
-
-    Raises:
-        MissingExtra: uvicorn is not installed.
     """
-    try:
-        import uvicorn
-    except ModuleNotFoundError:
-        raise MissingExtra("headway serve", "uvicorn", "serve") from None
+    import uvicorn
 
     class Server(uvicorn.Server):
         @contextmanager
