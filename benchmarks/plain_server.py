@@ -23,7 +23,9 @@ class Translator:
 
     def __init__(self, folder: str) -> None:
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
 
