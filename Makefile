@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 # What each stamp .venv/.ready-NAME installs.
 EXTRAS_demo := demo
-EXTRAS_test := test,demo
+EXTRAS_test := test,demo,serve
 EXTRAS_dev := dev
 
 .NOTPARALLEL:

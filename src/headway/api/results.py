@@ -8,6 +8,7 @@ from itertools import accumulate
 from ..metrics.flags import Flags
 from ..metrics.score import Score
 from ..search.trace import SearchTrace
+from .attention import Attention
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Output:
             None unless it was asked for.
         unmet: required terms that are missing; alternatives are joined by ` | `.
         proven: whether no other output can score above it; None where the method proves nothing.
+        attention: the weights of a forced pass over it; None unless they were asked for.
     """
 
     text: str
@@ -35,6 +37,7 @@ class Output:
     alignment: list[int] | None = None
     unmet: list[str] = field(default_factory=list)
     proven: bool | None = None
+    attention: Attention | None = None
 
     @property
     def confidence(self) -> float:

@@ -58,6 +58,7 @@ class Translator(Trained):
         *,
         glossary: Glossary | str | Path | None = None,
         align: bool | Layer = False,
+        attend: bool = False,
         trace: bool = False,
         engine: Engine = "headway",
         compute_type: "ComputeType" = "default",
@@ -77,6 +78,7 @@ class Translator(Trained):
             glossary: terms with their translations, which are required where a term occurs.
             align: give each output token its source token: True by the mean of all attention
                 layers, a number by one layer.
+            attend: keep the attention weights of each output.
             trace: record every step of the search.
             engine: `ctranslate2` computes with that library, which knows plain beam search only.
             compute_type: of `ctranslate2`, such as `int8`.
@@ -94,6 +96,11 @@ class Translator(Trained):
             raise ConfigError(
                 "a trace shows one search, and split lines have several; leave out --trace or "
                 "--split"
+            )
+        if attend and too_long == "split":
+            raise ConfigError(
+                "attention belongs to one search, and split lines have several; leave out attend "
+                "or too_long"
             )
         if engine == "headway" and compute_type != "default":
             raise ConfigError(
@@ -114,9 +121,9 @@ class Translator(Trained):
         else:
             found = self._search(pieces, config, first)
         outputs = [[self.output(hypothesis) for hypothesis in row] for row in found]
-        if align is not False:
-            layer: Layer = "mean" if align is True else align
-            outputs = self._aligned(pieces, found, outputs, layer)
+        if align is not False or attend:
+            layer: Layer | None = None if align is False else "mean" if align is True else align
+            outputs = self._attended(pieces, found, outputs, layer, attend)
         return list(self._gathered(requests, pieces, outputs, traces, align is not False))
 
     def score(
@@ -254,21 +261,30 @@ class Translator(Trained):
             self._engines[compute_type] = CTranslate2Engine.of_run(self, compute_type)
         return self._engines[compute_type].predict([piece.ids for piece in pieces], config)
 
-    def _aligned(
+    def _attended(
         self,
         pieces: Sequence[Piece],
         found: Sequence[Sequence[Hypothesis]],
         outputs: Sequence[Sequence[Output]],
-        layer: Layer,
+        layer: Layer | None,
+        keep: bool,
     ) -> list[list[Output]]:
-        """The outputs with their alignments, which forced passes over all of them show."""
+        """The outputs with what forced passes over all of them show.
+
+        Args:
+            layer: which layers give the alignment; None gives none.
+            keep: whether the weights themselves are wanted.
+        """
         flat = [(p.ids, h.tokens) for p, row in zip(pieces, found, strict=True) for h in row]
-        alignments: list[list[int]] = [[] for _ in flat]
+        seen: list[dict[str, Any]] = [{} for _ in flat]
         src, tgt = [ids for ids, _ in flat], [np.array([*tokens, EOS]) for _, tokens in flat]
         for i, attention in self._looked(src, tgt):
-            alignments[i] = attention.alignment(layer)
-        aligned = iter(alignments)
-        return [[replace(output, alignment=next(aligned)) for output in row] for row in outputs]
+            if layer is not None:
+                seen[i]["alignment"] = attention.alignment(layer)
+            if keep:
+                seen[i]["attention"] = attention
+        shown = iter(seen)
+        return [[replace(output, **next(shown)) for output in row] for row in outputs]
 
     def _looked(
         self, src: Sequence[np.ndarray], tgt: Sequence[np.ndarray]

@@ -1,0 +1,218 @@
+"""`headway serve`: runs behind an address, until a signal comes."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import ConfigError, DataError
+from .options import COMPUTING, Json, whole
+from .output import say
+from .translate import ComputeType, EngineName
+
+if TYPE_CHECKING:
+    from ..serve.desk import Desk
+    from ..serve.engine import Engine
+    from ..serve.limits import Limits
+
+LIMITS, DOOR = "Limits", "Who may ask"
+TOKEN = "HEADWAY_TOKEN"
+
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[NAME=]DIR ...",
+        help="Run directories; each is served under its name, or that of its folder.",
+    ),
+]
+Host = Annotated[
+    str, typer.Option("--host", help="Where to listen; 0.0.0.0 is every address of the machine.")
+]
+Port = Annotated[int, typer.Option("--port", parser=whole, metavar="N", help="0 is any free one.")]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help=f"A file with the token that requests must bring; or set {TOKEN}.",
+        rich_help_panel=DOOR,
+    ),
+]
+Cors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cors",
+        metavar="ORIGIN",
+        help="Pages from there may ask too, such as https://example.org; may be given again.",
+        rich_help_panel=DOOR,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that compute, by default one for each core, at most 4.",
+        rich_help_panel=COMPUTING,
+    ),
+]
+Threads = Annotated[
+    int,
+    typer.Option("--threads", min=1, help="Threads of each of them.", rich_help_panel=COMPUTING),
+]
+BatchTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--batch-tokens",
+        min=1,
+        help="Tokens times hypotheses that are computed together; 1 is no batching.",
+        rich_help_panel=COMPUTING,
+    ),
+]
+
+
+def _limit(option: str, description: str) -> Any:
+    return typer.Option(option, parser=whole, metavar="N", help=description, rich_help_panel=LIMITS)
+
+
+MaxBody = Annotated[int | None, _limit("--max-body", "Bytes of a request.")]
+MaxTexts = Annotated[int | None, _limit("--max-texts", "Texts of a request.")]
+MaxCharacters = Annotated[int | None, _limit("--max-characters", "Characters of a text.")]
+MaxBeam = Annotated[int | None, _limit("--max-beam", "Hypotheses.")]
+MaxQueue = Annotated[int | None, _limit("--max-queue", "Texts that may wait.")]
+MaxSeconds = Annotated[int | None, _limit("--max-seconds", "Until a request is answered.")]
+
+
+def serve(
+    runs: Runs,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    token_file: TokenFile = None,
+    cors: Cors = None,
+    max_body: MaxBody = None,
+    max_texts: MaxTexts = None,
+    max_characters: MaxCharacters = None,
+    max_beam: MaxBeam = None,
+    max_queue: MaxQueue = None,
+    max_seconds: MaxSeconds = None,
+    engine: EngineName = "headway",
+    compute_type: ComputeType = "default",
+    workers: Workers = None,
+    threads: Threads = 1,
+    batch_tokens: BatchTokens = None,
+    as_json: Json = False,
+) -> None:
+    """Answers HTTP requests with trained runs, until it is stopped (Ctrl-C, SIGTERM).
+
+    Requests that come together are computed together. What is under way is finished before it
+    stops. --json prints one object when it is ready: url, models, process.
+
+    Example: headway serve runs/mine --port 8000
+    """
+    from ..serve.extras import require_extras
+
+    require_extras()
+    from ..serve.batcher import BUDGET
+    from ..serve.http import make_app
+    from ..serve.limits import Limits
+    from ..serve.pool import make_place
+    from ..serve.running import address_of, listen, run
+
+    token = read_token(token_file)
+    given = {"body": max_body, "texts": max_texts, "characters": max_characters}
+    given |= {"beam": max_beam, "queue": max_queue, "seconds": max_seconds}
+    limits = Limits(**{name: value for name, value in given.items() if value is not None})
+    places = named(runs)
+    with listen(host, port) as listener:
+        desks, engines = _loaded(places, limits, engine, compute_type)
+        place = make_place(engines, workers, threads, limits.seconds)
+        try:
+            app, service = make_app(
+                desks, place, limits, token, origins=cors or (), budget=batch_tokens or BUDGET
+            )
+            _announce(address_of(listener), list(desks), as_json)
+            is_finished = run(app, listener, limits.seconds, service.batcher.drain)
+        finally:
+            place.close()
+    say("stopped")
+    if not is_finished:
+        raise KeyboardInterrupt
+
+
+def named(runs: list[str]) -> dict[str, Path]:
+    """Run directories by the names under which they are served.
+
+    Raises:
+        ConfigError: two have the same name, or one has none.
+    """
+    found: dict[str, Path] = {}
+    for given in runs:
+        name, equals, folder = given.partition("=")
+        # A path may have an equals sign in it; a name has no slash.
+        if not equals or "/" in name or Path(given).exists():
+            folder = given
+            name = Path(given).resolve().name
+        if not name:
+            raise ConfigError(f"{given}: expected NAME=DIR or DIR")
+        if name in found:
+            raise ConfigError(
+                f"two runs would be called {name!r} ({found[name]}, {folder}); name one: NAME=DIR"
+            )
+        found[name] = Path(folder)
+    return found
+
+
+def read_token(file: Path | None) -> str | None:
+    """The token from a file or from the environment; never from the arguments, which all can see.
+
+    Raises:
+        ConfigError: there is nothing in it, or both are given.
+        DataError: the file cannot be read.
+    """
+    inherited = os.environ.get(TOKEN)
+    if file is None:
+        if inherited is not None and not inherited.strip():
+            raise ConfigError(f"{TOKEN} is empty; give a token or unset it")
+        return None if inherited is None else inherited.strip()
+    if inherited is not None:
+        raise ConfigError(f"--token-file {file} and {TOKEN} both give a token; leave one out")
+    try:
+        token = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise DataError(f"--token-file {file} cannot be read: {reason}") from None
+    if not token:
+        raise ConfigError(f"--token-file {file} is empty; write a token into it")
+    return token
+
+
+def _loaded(
+    places: dict[str, Path], limits: "Limits", engine: str, compute_type: str
+) -> tuple[dict[str, "Desk"], dict[str, "Engine"]]:
+    """The runs, each with where requests come in and with what answers them."""
+    import torch
+
+    from ..api import load
+    from ..serve.desk import Desk
+    from ..serve.engine import Engine
+
+    if engine not in ("headway", "ctranslate2"):
+        raise ConfigError(f"--engine {engine}: expected headway or ctranslate2")
+    # A pool of threads does not survive a fork: none is made before the workers are.
+    torch.set_num_threads(1)
+    desks, engines = {}, {}
+    for name, folder in places.items():
+        trained = load(folder)
+        desks[name] = Desk(name, trained, limits, engine)  # type: ignore[arg-type]
+        engines[name] = Engine(trained, compute_type)
+    return desks, engines
+
+
+def _announce(address: str, models: list[str], as_json: bool) -> None:
+    say(f"serving {', '.join(models)} at {address}")
+    if as_json:
+        print(json.dumps({"url": address, "models": models, "process": os.getpid()}), flush=True)
+    sys.stderr.flush()

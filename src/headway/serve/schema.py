@@ -1,0 +1,226 @@
+"""What is asked and answered over HTTP, as types: the OpenAPI description is made of them.
+
+How much may be asked is left to `desk`, which knows the limits and the run.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ALPHA = 10.0
+"""Beyond this, length normalisation leaves the range of floating-point numbers."""
+
+
+class _Asked(BaseModel):
+    # Strict: "5" is no number and 1 is no truth value, so that mistakes are told and not guessed.
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+Texts = Annotated[list[str], Field(min_length=1, description="Texts, each answered on its own.")]
+Model = Annotated[
+    str | None,
+    Field(description="Which model, by its name in /models; may be left out if there is one."),
+]
+
+
+class Text(_Asked):
+    """A text with wishes about its translation."""
+
+    source: str = Field(description="The text to translate.")
+    require: list[str | list[str]] = Field(
+        default=[],
+        description="Words or phrases that must appear; a list in place of one: any of them.",
+    )
+    forbid: list[str] = Field(default=[], description="Words or phrases that may not appear.")
+    prefix: str = Field(
+        default="",
+        description="How the output begins; its last word may go on, unless a space ends it.",
+    )
+
+
+class Entry(_Asked):
+    """A term of a glossary: what the output must and must not say where it occurs in a text."""
+
+    source: str = Field(description="The term in the source language.")
+    require: list[str] = Field(default=[], description="Alternatives, one of which must appear.")
+    forbid: list[str] = Field(default=[], description="Terms that may not appear.")
+
+
+class TranslateRequest(_Asked):
+    """Texts to translate, and how to search. Settings left out are those of the run."""
+
+    texts: list[str | Text] = Field(min_length=1, description="Texts, or texts with wishes.")
+    model: Model = None
+    beam: int | None = Field(default=None, ge=1, description="Hypotheses kept alive; 1 is greedy.")
+    alpha: float | None = Field(
+        default=None, ge=-ALPHA, le=ALPHA, description="Rank by log p / length ** alpha."
+    )
+    n_best: int | None = Field(default=None, ge=1, description="Outputs for each text.")
+    max_length: int | None = Field(default=None, ge=1, description="The longest output, in tokens.")
+    glossary: list[Entry] = Field(default=[], description="Terms that hold for all texts.")
+    align: bool = Field(default=False, description="Tell which source token each token looks at.")
+    trace: bool = Field(default=False, description="Tell every step of the search.")
+    attention: Literal["mean", "all"] | None = Field(
+        default=None,
+        description="Attention weights of each output: from output to input, the mean of layers "
+        "and heads; or all of them by layer and head.",
+    )
+
+
+class Pair(_Asked):
+    """A text and a given output."""
+
+    source: str
+    target: str
+
+
+class ScoreRequest(_Asked):
+    """What to score: pairs for a model that translates, texts for a language model."""
+
+    pairs: list[Pair] | None = Field(default=None, min_length=1)
+    texts: list[str] | None = Field(default=None, min_length=1)
+    model: Model = None
+
+
+class PredictRequest(_Asked):
+    """Texts to label."""
+
+    texts: Texts
+    model: Model = None
+
+
+LogProb = Annotated[
+    float | None, Field(description="A natural logarithm; null for that of probability 0.")
+]
+
+
+class Attention(BaseModel):
+    """Weights of a forced pass over an output."""
+
+    source: list[str] = Field(description="Tokens of the input, its end included.")
+    target: list[str] = Field(description="Tokens of the output, its end included.")
+    mean: list[list[float]] | None = Field(
+        default=None, description="One row for each output token, one column for each input token."
+    )
+    maps: dict[str, list[list[list[float]]]] | None = Field(
+        default=None, description="By layer: heads, rows, columns."
+    )
+    crossing: list[list[str]] | None = Field(
+        default=None, description="Which maps lead from output to input, in the order of layers."
+    )
+
+
+class Output(BaseModel):
+    """One output of a search."""
+
+    text: str
+    log_prob: LogProb
+    score: LogProb
+    tokens: list[str]
+    token_log_probs: list[LogProb] = Field(
+        description="Of each token and of the end, if it came; empty where the engine tells none."
+    )
+    finished: bool = Field(description="False if the length limit cut it off.")
+    alignment: list[int] | None = Field(
+        default=None, description="For each token the place of the source token it looks at most."
+    )
+    unmet: list[str] | None = Field(default=None, description="Required terms that are missing.")
+    proven: bool | None = Field(
+        default=None, description="Of an exhaustive search: that nothing scores above it."
+    )
+    attention: Attention | None = None
+
+
+class Translation(BaseModel):
+    """A text and its outputs, best first."""
+
+    source: str
+    outputs: list[Output]
+    source_tokens: list[str] | None = Field(default=None, description="What alignments count.")
+    trace: dict[str, Any] | None = Field(
+        default=None,
+        description="beam, alpha and steps; each step has lists parent, token, text, log_prob, "
+        "token_log_prob, score and fate (kept, ended, pruned), one entry for each candidate.",
+    )
+
+
+class Translations(BaseModel):
+    """The translations, in the order of the texts."""
+
+    model: str
+    engine: str = Field(description="What computed: headway or ctranslate2.")
+    results: list[Translation]
+
+
+class Scored(BaseModel):
+    """What the model thinks of a given output or text."""
+
+    log_prob: LogProb
+    tokens: list[str]
+    token_log_probs: list[LogProb]
+
+
+class Scores(BaseModel):
+    """Scores in the order of what was asked."""
+
+    model: str
+    results: list[Scored]
+
+
+class Prediction(BaseModel):
+    """The label of a text."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float] = Field(description="Of every label, the likeliest first.")
+
+
+class Predictions(BaseModel):
+    """Labels in the order of the texts."""
+
+    model: str
+    results: list[Prediction]
+
+
+class ModelInfo(BaseModel):
+    """A run that is served."""
+
+    name: str
+    task: str = Field(description="translate, language or classify.")
+    family: str
+    parameters: int
+    max_length: int = Field(description="Tokens of the longest input, its end counted.")
+    verbs: list[str] = Field(description="What may be asked: translate, score, predict.")
+    engine: str
+    attends: bool = Field(description="Whether there is attention to look at.")
+    search: dict[str, Any] | None = Field(
+        description="Settings of the search that hold where a request gives none."
+    )
+    labels: list[str] | None = Field(description="Of a classifier.")
+
+
+class Models(BaseModel):
+    """What is served, and how much may be asked at once."""
+
+    models: list[ModelInfo]
+    limits: dict[str, float]
+
+
+class Health(BaseModel):
+    """Whether requests are taken."""
+
+    status: Literal["ready", "draining"]
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    code: str = Field(description="A word for programs, such as invalid or busy.")
+    message: str = Field(description="One sentence for people.")
+    field: str | None = Field(description="Which part of the request, such as texts[3].")
+
+
+class ProblemBody(BaseModel):
+    """The shape of every answer that is an error."""
+
+    error: Problem

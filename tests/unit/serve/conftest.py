@@ -1,0 +1,108 @@
+"""Small trained runs to serve, one of each task, and applications around them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from served_runs import LIMITS, SMALL, WORDS
+from starlette.testclient import TestClient
+
+from headway import api
+from headway.data.codecs import TextConfig
+from headway.data.corpora import Corpus, DataConfig
+from headway.models.decoder import DecoderConfig
+from headway.models.recurrent_encoder import RecurrentEncoderConfig
+from headway.search import SearchConfig
+from headway.serve.desk import Desk
+from headway.serve.engine import Engine
+from headway.serve.http import make_app
+from headway.serve.pool import InThread
+from headway.training.settings import TrainConfig
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs `mine` (words backwards), `labels` and `lines`."""
+    folder = tmp_path_factory.mktemp("served")
+    pairs = "".join(f"{word}\t{word[::-1]}\n" for word in WORDS * 3)
+    labelled = "".join(f"{word}\t{'long' if len(word) > 3 else 'short'}\n" for word in WORDS)
+    lines = "".join(f"{word}\n" for word in WORDS)
+    files = {"pairs.tsv": pairs, "labelled.tsv": labelled, "lines.txt": lines}
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    characters = TextConfig(kind="characters")
+    configs = {
+        "mine": api.RunConfig(
+            data=DataConfig(train="pairs.tsv", root=str(folder), max_length=20),
+            text=characters,
+            model=SMALL,
+            train=TrainConfig(steps=80, lr=1e-2, batch_tokens=128),
+            search=SearchConfig(beam=3, max_length=24),
+        ),
+        "labels": api.RunConfig(
+            data=DataConfig(train="labelled.tsv", root=str(folder), max_length=20),
+            task="classify",
+            text=characters,
+            model=RecurrentEncoderConfig(d_model=8),
+            train=TrainConfig(steps=5),
+        ),
+        "lines": api.RunConfig(
+            data=DataConfig(
+                train=Corpus(file="lines.txt", format="lines"), root=str(folder), block=8
+            ),
+            task="language",
+            text=characters,
+            model=DecoderConfig(d_model=8, d_ff=8, n_heads=2, layers=1),
+            train=TrainConfig(steps=3),
+        ),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
+        for name, config in configs.items():
+            api.train(config, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained(runs: Path) -> dict[str, api.Translator]:
+    """The runs, loaded."""
+    return {name: api.load(runs / name) for name in ("mine", "labels", "lines")}
+
+
+@pytest.fixture(scope="session")
+def desks(trained) -> dict[str, Desk]:
+    return {name: Desk(name, one, LIMITS) for name, one in trained.items()}
+
+
+@pytest.fixture(scope="session")
+def engines(trained) -> dict[str, Engine]:
+    return {name: Engine(one) for name, one in trained.items()}
+
+
+@pytest.fixture
+def make(desks, engines):
+    """Makes applications, which end with the test."""
+    places = []
+
+    def made(limits=LIMITS, token=None, only=None, work=None, **options):
+        chosen = {
+            name: Desk(name, desk.trained, limits)
+            for name, desk in desks.items()
+            if only is None or name in only
+        }
+        place = InThread(engines)
+        if work is not None:
+            place.answer = work
+        places.append(place)
+        return make_app(chosen, place, limits, token, **options)
+
+    yield made
+    for place in places:
+        place.close()
+
+
+@pytest.fixture
+def client(make) -> Iterator[TestClient]:
+    """Asks an application with all the runs."""
+    with TestClient(make()[0], raise_server_exceptions=True) as asking:
+        yield asking

@@ -1,0 +1,8 @@
+"""What the runs of these tests are made of, and how much may be asked of them."""
+
+from headway.models.transformer import TransformerConfig
+from headway.serve.limits import Limits
+
+WORDS = ["abc", "cab", "bca", "bac", "acb", "cba", "aab", "bbc", "cca", "abab", "caca", "bb cc a"]
+SMALL = TransformerConfig(d_model=16, d_ff=16, n_heads=2, encoder_layers=1, decoder_layers=2)
+LIMITS = Limits(texts=8, characters=60, terms=3, glossary=5, beam=6, queue=32, seconds=20)

@@ -1,0 +1,166 @@
+"""What is refused before it waits, in which words; what passes can be computed."""
+
+from dataclasses import replace
+
+import pytest
+from served_runs import LIMITS, WORDS
+
+from headway import api
+from headway.errors import ConfigError
+from headway.search import SearchConfig
+from headway.serve.desk import Desk, Refusal
+from headway.serve.engine import Ask, Wish
+from headway.serve.limits import Limits
+from headway.serve.schema import PredictRequest, ScoreRequest, TranslateRequest
+
+
+def asking(**fields):
+    return TranslateRequest.model_validate({"texts": ["abc"], **fields})
+
+
+def refusal(call, *arguments):
+    with pytest.raises(Refusal) as found:
+        call(*arguments)
+    return str(found.value), found.value.field
+
+
+def test_an_order_says_all_that_is_wanted(desks):
+    order = desks["mine"].translate(asking(texts=["abc", "bb cc a"], beam=2, n_best=2, align=True))
+    assert order.lengths == [4, 8]  # characters and the end
+    assert order.width == 2
+    assert order.items == [
+        Wish("texts[0]", api.Request("abc", [], [])),
+        Wish("texts[1]", api.Request("bb cc a", [], [])),
+    ]
+    search = SearchConfig(beam=2, n_best=2, max_length=24)
+    assert order.ask == Ask("mine", "translate", search, align=True, cells=LIMITS.cells)
+    assert order.ask == desks["mine"].translate(asking(beam=2, n_best=2, align=True)).ask
+
+
+@pytest.mark.parametrize(
+    ("asked", "message", "field"),
+    [
+        ({"texts": ["a"] * 9}, "texts has 9 entries and at most 8 may be given", "texts"),
+        ({"texts": ["a", "b" * 61]}, "texts[1] has 61 characters and at most 60", "texts[1]"),
+        ({"texts": ["a" * 20]}, "texts[0] has 21 tokens and the model was trained", "texts[0]"),
+        ({"beam": 7}, "beam is 7 and may be at most 6 here", "beam"),
+        ({"max_length": 25}, "max_length is 25 and may be at most 24 here", "max_length"),
+        ({"n_best": 4}, "n_best=4 does not fit beam=3", None),
+        (
+            {"texts": [{"source": "abc", "prefix": "a" * 20}]},
+            "the prefix of texts[0] has 20 tokens, which leaves no room",
+            "texts[0].prefix",
+        ),
+        (
+            {"texts": [{"source": "abc", "require": ["a"] * 4}]},
+            "texts[0] has 4 required terms and at most 3",
+            "texts[0]",
+        ),
+        (
+            {"texts": [{"source": "abc", "forbid": list("abcd")}]},
+            "texts[0] has 4 forbidden terms and at most 3",
+            "texts[0]",
+        ),
+        (
+            {"texts": ["b", {"source": "abc", "require": ["cab"], "forbid": ["cab"]}]},
+            "texts[1]: 'cab' is required while 'cab' is forbidden",
+            "texts[1]",
+        ),
+        ({"texts": [{"source": "a", "require": [" "]}]}, "texts[0] has an empty term", "texts[0]"),
+        ({"texts": [{"source": "a", "require": [[]]}]}, "texts[0]: an empty term", "texts[0]"),
+        ({"glossary": [{"source": "a"}] * 6}, "glossary has 6 entries and at most 5", "glossary"),
+        ({"glossary": [{"source": ""}]}, "glossary[0] has an empty term", "glossary[0]"),
+        (
+            {"glossary": [{"source": "x" * 61}]},
+            "glossary[0] has 61 characters and at most 60",
+            "glossary[0]",
+        ),
+    ],
+)
+def test_too_much_or_impossible(desks, asked, message, field):
+    said, where = refusal(desks["mine"].translate, asking(**asked))
+    assert said.startswith(message) or f": {message}" in said, said
+    assert where == field
+    assert "\n" not in said
+
+
+def test_a_glossary_holds_for_the_texts_its_terms_occur_in(desks):
+    glossary = [{"source": "abc", "require": ["x", "y"]}, {"source": "bca", "forbid": ["z"]}]
+    order = desks["mine"].translate(asking(texts=["abc", "bca"], glossary=glossary))
+    assert [wish.request for wish in order.items] == [
+        api.Request("abc", [("x", "y")], []),
+        api.Request("bca", [], ["z"]),
+    ]
+
+
+def test_scores_take_pairs_or_texts_as_the_model_does(desks):
+    pairs = ScoreRequest.model_validate({"pairs": [{"source": "abc", "target": "cbaaa"}]})
+    assert desks["mine"].score(pairs).items == [("abc", "cbaaa")]
+    assert desks["mine"].score(pairs).lengths == [6]
+    texts = ScoreRequest(texts=["ab" * 20])  # longer than a window
+    assert desks["lines"].score(texts).lengths == [41]
+    assert refusal(desks["mine"].score, texts) == (
+        "this model scores pairs; give pairs and no texts",
+        "pairs",
+    )
+    assert refusal(desks["lines"].score, pairs)[1] == "texts"
+    long = ScoreRequest.model_validate({"pairs": [{"source": "abc", "target": "a" * 30}]})
+    assert refusal(desks["mine"].score, long)[1] == "pairs[0].target"
+
+
+def test_a_run_is_asked_what_it_was_trained_for(desks):
+    said = refusal(desks["labels"].translate, asking())
+    assert said == ("model 'labels' was trained for task 'classify'; ask /predict", "model")
+    assert refusal(desks["mine"].predict, PredictRequest(texts=["a"]))[0].endswith(
+        "ask /translate or /score"
+    )
+
+
+def test_what_ctranslate2_does_not_know_is_left_to_headway(trained):
+    desk = Desk("mine", trained["mine"], LIMITS, "ctranslate2")
+    assert desk.translate(asking()).ask.library == "ctranslate2"
+    assert desk.translate(asking(trace=True)).ask.library == "headway"
+    prefix = {"source": "abc", "prefix": "c"}
+    assert desk.translate(asking(texts=[prefix])).ask.library == "headway"
+
+
+@pytest.mark.parametrize("method", ["sample", "exhaustive"])
+def test_other_methods_than_beam_search(trained, method):
+    run = trained["mine"]
+    changed = replace(run.config, search=SearchConfig(method=method, max_length=24))
+    other = api.Translator(run.run, changed, run.task, run.model, run.rule)
+    desk = Desk("mine", other, LIMITS)
+    assert desk.translate(asking()).ask.search.method == method
+    message = f"this run searches by {method}, which"
+    assert refusal(desk.translate, asking(trace=True)) == (f"{message} has no trace", "trace")
+    required = asking(texts=[{"source": "abc", "require": ["b"]}])
+    assert refusal(desk.translate, required) == (f"{message} knows no terms", "texts[0]")
+    begun = asking(texts=[{"source": "abc", "prefix": "c"}])
+    if method == "sample":
+        assert desk.translate(begun).width == 1
+    else:
+        assert refusal(desk.translate, begun) == (f"{message} knows no beginnings", "texts[0]")
+
+
+def test_what_a_client_may_know(desks):
+    info = desks["mine"].info()
+    assert (info["name"], info["task"], info["family"]) == ("mine", "translate", "transformer")
+    assert info["verbs"] == ["translate", "score"]
+    assert info["search"]["beam"] == 3
+    assert info["attends"]
+    assert desks["labels"].info()["labels"] == ["long", "short"]
+    assert desks["lines"].info()["search"] is None
+    assert all(desk.info()["parameters"] > 100 for desk in desks.values())
+
+
+def test_limits_fit_together():
+    with pytest.raises(ConfigError, match="limit beam = 0: expected a number above 0"):
+        Limits(beam=0)
+    with pytest.raises(ConfigError, match="5 texts may wait but a request may have 8"):
+        Limits(texts=8, queue=5)
+
+
+def test_words_of_the_data_pass(desks):
+    assert desks["mine"].translate(asking(texts=WORDS[:8])).lengths == [
+        len(word) + 1 for word in WORDS[:8]
+    ]

@@ -1,0 +1,203 @@
+"""Engines answer what the run itself says, in JSON; and so do the places where they compute."""
+
+import asyncio
+import json
+import math
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+from served_runs import WORDS
+
+from headway import api
+from headway.api.results import Scored
+from headway.errors import DataError, HeadwayError
+from headway.search import SearchConfig
+from headway.serve.engine import Ask, Engine, Wish, _scored
+from headway.serve.pool import Failed, InForks, InThread
+
+SEARCH = SearchConfig(beam=3, n_best=2, max_length=24)
+ASK = Ask("mine", "translate", SEARCH, cells=10_000)
+
+
+def wishes(*texts):
+    return [Wish(f"texts[{i}]", api.Request(text)) for i, text in enumerate(texts)]
+
+
+def answer(engine, ask, items):
+    return [json.loads(one) for one in engine.answer(ask, items)]
+
+
+def test_translations_are_those_of_the_run(engines, trained):
+    texts = [*WORDS[:4], "", "abc"]
+    expected = trained["mine"].translate(texts, beam=3, n_best=2)
+    for found, right in zip(answer(engines["mine"], ASK, wishes(*texts)), expected, strict=True):
+        assert found["source"] == right.source
+        assert [one["text"] for one in found["outputs"]] == [one.text for one in right.outputs]
+        for one, output in zip(found["outputs"], right.outputs, strict=True):
+            assert one == {
+                "text": output.text,
+                "log_prob": output.log_prob,
+                "score": output.score,
+                "tokens": output.tokens,
+                "token_log_probs": output.token_log_probs,
+                "finished": output.finished,
+            }
+
+
+def test_looking_inside(engines, trained):
+    ask = replace(ASK, align=True, trace=True, attention="all")
+    [found] = answer(engines["mine"], ask, wishes("abca"))
+    [right] = trained["mine"].translate(["abca"], beam=3, n_best=2, align=True, trace=True)
+    assert found["source_tokens"] == right.source_tokens
+    assert len(found["trace"]["steps"]) == len(right.trace.steps)
+    assert found["trace"]["steps"][0]["text"][0] in {*"abc ", "⟨eos⟩"}
+    for one, output in zip(found["outputs"], right.outputs, strict=True):
+        assert one["alignment"] == output.alignment
+        weights = one["attention"]
+        crossing = [weights["maps"][name] for name in weights["crossing"][0]]
+        assert len(crossing) == 2  # layers
+        for heads in crossing:
+            assert len(heads) == 2
+            assert len(heads[0]) == len(weights["target"]) == len(output.tokens) + 1
+            for row in heads[0]:
+                assert len(row) == len(weights["source"]) == 5
+                assert sum(row) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_mean_of_the_attention_is_that_of_the_run(engines, trained):
+    [found] = answer(engines["mine"], replace(ASK, attention="mean"), wishes("abca"))
+    best = found["outputs"][0]
+    expected = trained["mine"].attention("abca", best["text"])
+    assert best["attention"]["target"] == expected.target
+    for row, right in zip(best["attention"]["mean"], expected.cross(), strict=True):
+        assert row == pytest.approx(right.tolist(), abs=1e-4)
+
+
+def test_more_attention_than_may_be_sent(engines):
+    with pytest.raises(
+        DataError, match="attention weights and at most 3 are sent; ask for the mean"
+    ):
+        engines["mine"].answer(replace(ASK, attention="all", cells=3), wishes("abc"))
+
+
+def test_terms_and_beginnings(engines):
+    items = [
+        Wish("texts[0]", api.Request("abc", ["bb"])),
+        Wish("texts[1]", api.Request("abc", prefix="ca")),
+        Wish("texts[2]", api.Request("abc", ["ß"])),
+    ]
+    required, begun, impossible = answer(engines["mine"], ASK, items)
+    assert "bb" in required["outputs"][0]["text"].split()
+    assert "unmet" not in required["outputs"][0]
+    assert begun["outputs"][0]["text"].startswith("ca")
+    assert impossible["outputs"][0]["unmet"] == ["ß"]
+
+
+def test_draws_do_not_depend_on_who_else_is_asked(engines):
+    ask = replace(ASK, search=SearchConfig(method="sample", n_best=2, max_length=24))
+    together = answer(engines["mine"], ask, wishes(*WORDS[:6]))
+    alone = [answer(engines["mine"], ask, wishes(word))[0] for word in WORDS[:6]]
+    for one, other in zip(together, alone, strict=True):
+        assert [o["text"] for o in one["outputs"]] == [o["text"] for o in other["outputs"]]
+
+
+def test_scores_and_labels_are_those_of_the_run(engines, trained):
+    pairs = [("abc", "cba"), ("cab", "x")]
+    expected = trained["mine"].score(["abc", "cab"], ["cba", "x"])
+    assert answer(engines["mine"], Ask("mine", "score"), pairs) == [
+        {"log_prob": one.log_prob, "tokens": one.tokens, "token_log_probs": one.token_log_probs}
+        for one in expected
+    ]
+    [text] = answer(engines["lines"], Ask("lines", "score"), ["abcabcabcabc"])
+    assert text["log_prob"] == trained["lines"].score(["abcabcabcabc"])[0].log_prob
+    [label] = answer(engines["labels"], Ask("labels", "predict"), ["abab"])
+    assert label["label"] == trained["labels"].predict(["abab"])[0].label
+    assert list(label["probabilities"]) == sorted(
+        ["long", "short"], key=lambda n: n != label["label"]
+    )
+
+
+def test_json_has_no_infinity():
+    scored = _scored(Scored(-math.inf, ["a", "b"], [-math.inf, -1.0]))
+    assert scored == {"log_prob": None, "tokens": ["a", "b"], "token_log_probs": [None, -1.0]}
+
+
+# Places
+
+
+class Fragile(Engine):
+    """Dies, hangs or fails when a text says so."""
+
+    def answer(self, ask, items):
+        texts = [item.request.source for item in items]
+        if "die" in texts:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "hang" in texts:
+            signal.pause()
+        if "fail" in texts:
+            raise ZeroDivisionError("on purpose")
+        if "refuse" in texts:
+            raise DataError("not this one")
+        return [json.dumps(text).encode() for text in texts]
+
+
+def ask_place(place, *texts):
+    return asyncio.run(place.answer(ASK, wishes(*texts)))
+
+
+@pytest.fixture
+def forks(trained):
+    place = InForks({"mine": Fragile(trained["mine"])}, workers=1, threads=1, patience=2.0)
+    yield place
+    place.close()
+
+
+def test_a_fork_answers_like_the_engine(engines):
+    place = InForks(engines, workers=2, threads=1, patience=60.0)
+    try:
+        found = ask_place(place, *WORDS)
+    finally:
+        place.close()
+    here = engines["mine"].answer(ASK, wishes(*WORDS))
+    assert [json.loads(one) for one in found] == [json.loads(one) for one in here]
+
+
+def test_what_goes_wrong_in_a_fork_is_told(forks, capfd):
+    assert ask_place(forks, "a", "b") == [b'"a"', b'"b"']
+    with pytest.raises(HeadwayError, match=r"^not this one$"):
+        ask_place(forks, "refuse")
+    with pytest.raises(Failed, match="ZeroDivisionError: on purpose"):
+        ask_place(forks, "fail")
+    assert "Traceback" in capfd.readouterr().err
+    assert ask_place(forks, "a") == [b'"a"']
+
+
+@pytest.mark.parametrize(("text", "said"), [("die", "was killed"), ("hang", "did not answer for")])
+def test_a_fork_that_is_lost_is_replaced(forks, text, said):
+    with pytest.raises(Failed, match=f"a process that computed {said}"):
+        ask_place(forks, text)
+    assert ask_place(forks, "a") == [b'"a"']
+
+
+def test_forks_hold_nothing_that_is_open_here(trained):
+    read, write = os.pipe()
+    place = InForks({"mine": Fragile(trained["mine"])}, workers=2, threads=1, patience=5.0)
+    try:
+        assert ask_place(place, "a") == [b'"a"']
+        os.close(write)
+        assert os.read(read, 1) == b""  # nobody else has the other end
+    finally:
+        os.close(read)
+        place.close()
+
+
+def test_a_thread_tells_the_same(trained, capfd):
+    place = InThread({"mine": Fragile(trained["mine"])})
+    assert ask_place(place, "a") == [b'"a"']
+    with pytest.raises(Failed, match="ZeroDivisionError: on purpose"):
+        ask_place(place, "fail")
+    with pytest.raises(HeadwayError, match="not this one"):
+        ask_place(place, "refuse")
+    place.close()

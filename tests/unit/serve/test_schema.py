@@ -1,0 +1,47 @@
+"""Requests made from the OpenAPI description, right and wrong: all answers are as described."""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import load_all_checks
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+PATHS = ["/translate", "/translate/stream", "/score", "/predict", "/models", "/health", "/metrics"]
+
+
+def check_answers(app, path, number):
+    """Makes so many requests to a path, half of them wrong, and checks each answer."""
+    load_all_checks()
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    [operation] = [found.ok() for found in schema.get_all_operations() if found.ok().path == path]
+    modes = [GenerationMode.POSITIVE]
+    if operation.method.upper() == "POST":
+        modes.append(GenerationMode.NEGATIVE)
+    cases = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in modes))
+    codes = set()
+
+    @settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(case=cases)
+    def check(case):
+        response = case.call()
+        codes.add(response.status_code)
+        # What fits the description may still be too much, or name a model that is not served.
+        case.validate_response(response, excluded_checks=[positive_data_acceptance])
+
+    check()
+    return codes
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_answers_are_as_described(path, make):
+    codes = check_answers(make(only=["mine"])[0], path, 20 if path in PATHS[:4] else 2)
+    assert codes <= {200, 400, 422}
+    assert codes == {200} or 422 in codes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PATHS[:4])
+def test_thousands_of_answers_are_as_described(path, make):
+    assert check_answers(make()[0], path, 1500) <= {200, 400, 422}
