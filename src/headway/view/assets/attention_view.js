@@ -6,7 +6,7 @@ import { allHeads } from "./all_heads.js";
 import { KINDS } from "./inspection.js";
 import { linesView } from "./lines_view.js";
 import { mapView } from "./map_view.js";
-import { pairView } from "./pair_view.js";
+import { pairView, pickers } from "./pair_view.js";
 
 const MODES = {
   map: ["Map", mapView],
@@ -18,7 +18,7 @@ const MODES = {
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function attentionView(host, app) {
   const controls = el("div", { class: "controls" });
-  const body = el("div");
+  const body = el("div", { class: "stack" });
   replace(host, controls, body);
   let shown = null;
   let view = null;
@@ -65,7 +65,8 @@ function drawControls(controls, app, focus, mode) {
     choices("Way to look", Object.entries(MODES).map(([id, [name]]) => [id, name]), mode, set("mode")),
     focus.kinds.length > 1 &&
       choices("Attention", focus.kinds.map((kind) => [kind, KINDS[kind]]), focus.kind, set("kind")),
-    mode !== "all" && layerAndHead(app, focus, mode === "map"),
+    mode !== "all" && layerAndHead(app, focus, mode === "map", mode !== "lines"),
+    mode === "pair" && focus.part.isDot && pickers(app, focus.part, focus.row, focus.column),
   );
   if (kept) controls.querySelector(`[aria-label="${kept}"] [tabindex="0"]`)?.focus();
 }

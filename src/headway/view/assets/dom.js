@@ -39,7 +39,7 @@ function fill(node, props, children) {
 
 /** @param {Element} node @param {(Child|Child[])[]} children */
 export function append(node, children) {
-  for (const child of children.flat()) {
+  for (const child of children.flat(Infinity)) {
     if (child !== null && child !== undefined && child !== false) node.append(child);
   }
 }
@@ -90,7 +90,7 @@ export function short(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return figure(value);
   const size = Math.abs(value);
   if (size >= 1000 && size < 1e9) return Math.round(value).toLocaleString("en").replace("-", "−");
-  if (size !== 0 && (size < 1e-3 || size >= 1e9)) return value.toExponential(2).replace(/-/g, "−");
+  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(2).replace(/-/g, "−");
   return String(Number(value.toPrecision(4))).replace("-", "−");
 }
 

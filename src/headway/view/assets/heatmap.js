@@ -3,12 +3,13 @@
  * under the arrow keys, zoom with labels that stay in sight.
  */
 
-import { el } from "./dom.js";
+import { el, figure } from "./dom.js";
 import { colour, direction, elide, level, ramp } from "./paint.js";
 import { inSlices } from "./slices.js";
 import { Viewport } from "./viewport.js";
 
-const LARGEST = 30; // side of a cell, px
+const LARGEST = 44; // side of a cell, px
+const ROOMY = 36; // from here on the weight is written into the cell
 const LABEL = 13; // distance of two labels
 const MOST = 640; // height of the window
 
@@ -151,6 +152,7 @@ export class HeatMap {
     context.drawImage(this.bitmap, this.left - dx, this.top - dy, this.sx * columns, this.sy * rows);
     this.drawLines(context, rows, columns);
     this.drawCell(context);
+    if (Math.min(this.sx, this.sy) >= ROOMY) this.drawFigures(context, rows, columns);
     context.restore();
     this.drawLabels(context, "rows");
     this.drawLabels(context, "columns");
@@ -178,16 +180,35 @@ export class HeatMap {
   drawCell(context) {
     const [row, column] = this.hover ?? this.cell;
     const [x, y] = this.place(row, column);
-    const { width, height, left: dx, top: dy } = this.view;
+    const { left: dx, top: dy } = this.view;
     context.fillStyle = colour("ink");
     context.globalAlpha = 0.08;
-    context.fillRect(0, y - dy, width, this.sy);
-    context.fillRect(x - dx, 0, this.sx, height);
+    context.fillRect(this.left - dx, y - dy, this.sx * this.grid.columns, this.sy);
+    context.fillRect(x - dx, this.top - dy, this.sx, this.sy * this.grid.rows);
     context.globalAlpha = 1;
     context.strokeStyle = colour("ink");
     context.lineWidth = 2;
     const [w, h] = [Math.max(this.sx, 6), Math.max(this.sy, 6)];
     context.strokeRect(x - dx + (this.sx - w) / 2, y - dy + (this.sy - h) / 2, w, h);
+  }
+
+  drawFigures(context, rows, columns) {
+    const { width, height, left: dx, top: dy } = this.view;
+    const { weights, done, peak } = this.grid;
+    context.font = `450 11px ${colour("sans")}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.direction = "ltr";
+    for (let i = Math.floor(dy / this.sy); i < rows && this.place(i, 0)[1] - dy < height; i++) {
+      for (let j = Math.floor(dx / this.sx); j < columns && this.place(0, j)[0] - dx < width; j++) {
+        const weight = weights[i * columns + j];
+        if (!done[i] || Math.abs(weight) < 0.005) continue;
+        const [x, y] = this.place(i, j);
+        const share = Math.abs(weight) / peak;
+        context.fillStyle = colour((this.bright ? Math.sqrt(share) : share) > 0.68 ? "card" : "ink");
+        context.fillText(figure(weight, 2), x - dx + this.sx / 2, y - dy + this.sy / 2);
+      }
+    }
   }
 
   /** Labels that fit without touching, and always that of the cell. @param {"rows"|"columns"} axis */

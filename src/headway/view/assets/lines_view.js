@@ -17,10 +17,13 @@ export function linesView(host, app) {
   const left = el("div", { class: "words", role: "listbox", "aria-label": "Word that looks" });
   const right = el("div", { class: "words", role: "list", "aria-label": "Words it looks at" });
   const canvas = el("canvas", { "aria-hidden": "true" });
-  const readout = el("p", { class: "readout quiet" });
+  const aside = el("aside", { class: "card" });
   const names = [el("span"), el("span")];
   const frame = el("div", { class: "lines" }, left, el("div", { class: "threads" }, canvas), right);
-  replace(host, el("figure", { class: "card" }, chips, el("div", { class: "sides key" }, names), frame, readout));
+  replace(
+    host,
+    el("div", { class: "beside" }, el("figure", { class: "card" }, chips, el("div", { class: "sides key" }, names), frame), aside),
+  );
   rove(left, "[role=option]", (item) => item.click());
   left.addEventListener("wheel", scroll, { passive: false });
   new ResizeObserver(() => focus && draw()).observe(frame);
@@ -77,7 +80,7 @@ export function linesView(host, app) {
     drawThreads(rows.indexOf(row), columns, heads, weights);
     const best = columns.reduce((a, b) => (most(weights, b) > most(weights, a) ? b : a), columns[0]);
     if (heads.length) tell(best, heads, weights);
-    else replace(readout, "Choose a head.");
+    else replace(aside, el("p", { class: "quiet" }, "Choose a head."));
   }
 
   function leftWord(i) {
@@ -107,10 +110,15 @@ export function linesView(host, app) {
   }
 
   function tell(j, heads, weights) {
-    const words = heads.map((head, k) => `head ${head + 1}: ${figure(weights[k][j])}`);
-    const pair = `${isolated(focus.part.rowTokens[focus.row])} → ${isolated(focus.part.columnTokens[j])}`;
-    replace(readout, el("b", {}, pair), " ", words.join(" · "));
-    app.announce(`${pair} ${words.join(", ")}`);
+    const [word, other] = [focus.part.rowTokens[focus.row], focus.part.columnTokens[j]];
+    const line = (head, k) => {
+      const style = { width: `${100 * weights[k][j]}%`, "--mine": headColour(head, focus.part.heads) };
+      const meter = el("span", { class: "meter" }, el("i", { style }));
+      return el("li", { class: "bar" }, `head ${head + 1}`, meter, el("span", { class: "number" }, figure(weights[k][j])));
+    };
+    replace(aside, el("h3", {}, token(word), " → ", token(other)), el("ol", { class: "bars" }, heads.map(line)));
+    const words = heads.map((head, k) => `head ${head + 1} ${figure(weights[k][j])}`);
+    app.announce(`${isolated(word)} to ${isolated(other)}: ${words.join(", ")}`);
   }
 
   function drawThreads(from, columns, heads, weights) {

@@ -17,7 +17,7 @@ export function pairView(host, app) {
       return;
     }
     const had = host.querySelector(".others")?.contains(document.activeElement);
-    replace(host, pickers(app, part, row, column), pair(app, part, head, row, column), others(app, part, head, row, column));
+    replace(host, pair(app, part, head, row, column), others(app, part, head, row, column));
     if (had) host.querySelector(".others [aria-pressed=true]")?.focus();
   }
   return { update, refresh: () => focus && update(focus) };
@@ -34,13 +34,10 @@ export function noProducts() {
 export function pickers(app, part, row, column) {
   const words = (tokens, n) => tokens.slice(0, n).map((word, i) => [String(i), `${i + 1} ${isolated(word)}`]);
   const set = (key) => (value) => app.store.set({ [key]: Number(value) });
-  return el(
-    "div",
-    { class: "controls" },
+  return [
     select("Word", words(part.rowTokens, part.rows), String(row), set("row")),
-    column !== null &&
-      select("looks at", words(part.columnTokens, part.reach(row)), String(Math.min(column, part.reach(row) - 1)), set("column")),
-  );
+    select("looks at", words(part.columnTokens, part.reach(row)), String(Math.min(column, part.reach(row) - 1)), set("column")),
+  ];
 }
 
 function product(query, key) {

@@ -40,8 +40,8 @@ export function stepsView(host, app) {
         focus.kinds.length > 1 &&
           choices("Attention", focus.kinds.map((k) => [k, KINDS[k]]), focus.kind, (kind) => app.store.set({ kind })),
         layerAndHead(app, focus, false),
+        pickers(app, part, row, focus.column),
       ),
-      pickers(app, part, row, focus.column),
       stageBar(app, at),
       el(
         "section",

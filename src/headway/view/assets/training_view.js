@@ -93,7 +93,7 @@ function curves(rows) {
   const xName = rows.some((row) => Number.isFinite(row.minutes) && row.minutes > 0) ? "minutes of training" : "step";
   const wanted = [
     ["Loss", { loss: "training", valid_loss: "validation" }],
-    ...[...metrics].map((key) => [`${NAMES[key] ?? key} on validation data`, { [key]: NAMES[key] ?? key }]),
+    ...[...metrics].map((key) => [`${NAMES[key] ?? key} on validation data`, { [key]: "validation" }]),
     ["Learning rate", { lr: "learning rate" }],
     ["Speed", { tokens_per_second: "tokens per second" }],
   ];
