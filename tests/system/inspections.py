@@ -302,7 +302,7 @@ def labels(made, maker):
     ]
 
 
-def long_inspection(n=512, layers=4, heads=8, width=512):
+def long_inspection(n=512, layers=3, heads=4, width=256):
     """As long as inputs get: one output of n tokens over a source of n tokens, in half precision."""
     made = inspection(
         (long_words(n - 1), ["x"]), "plain", layers, heads, width, dtype="float16", name="long"

@@ -162,6 +162,13 @@ function focusAmong(items, item) {
   item.focus();
 }
 
+/** Scrolls a row of buttons sideways, and nothing else, until one of them can be seen. */
+export function inSight(row, item) {
+  const [inner, outer] = [item.getBoundingClientRect(), row.getBoundingClientRect()];
+  if (inner.left < outer.left) row.scrollLeft -= outer.left - inner.left + 24;
+  else if (inner.right > outer.right) row.scrollLeft += inner.right - outer.right + 24;
+}
+
 /** A drop-down list. @param {[string, string][]} options @param {(value: string) => void} choose */
 export function select(label, options, chosen, choose) {
   const list = el(

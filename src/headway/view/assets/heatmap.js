@@ -4,7 +4,7 @@
  */
 
 import { el, figure } from "./dom.js";
-import { colour, direction, elide, level, ramp } from "./paint.js";
+import { colour, direction, elide, ramp } from "./paint.js";
 import { inSlices } from "./slices.js";
 import { Viewport } from "./viewport.js";
 
@@ -12,6 +12,7 @@ const LARGEST = 44; // side of a cell, px
 const ROOMY = 36; // from here on the weight is written into the cell
 const LABEL = 13; // distance of two labels
 const MOST = 640; // height of the window
+const PAINT = 90; // milliseconds between two pictures of weights that are still being computed
 
 export class HeatMap {
   /**
@@ -49,11 +50,14 @@ export class HeatMap {
     Object.assign(this, { grid, rowTokens: rows, columnTokens: columns });
     this.stop();
     if (isOther) this.layout();
+    let painted = -Infinity;
     this.stop = inSlices(grid.work(), {
       after: (done) => {
+        if (!done && performance.now() - painted < PAINT) return;
         this.paint();
         this.view.redraw();
         after(done);
+        painted = performance.now();
       },
     });
   }
@@ -98,7 +102,7 @@ export class HeatMap {
     const context = this.bitmap.getContext("2d");
     context.font = this.font();
     const widest = (tokens, n) =>
-      tokens.slice(0, n).reduce((most, word) => Math.max(most, context.measureText(word).width), 24);
+      longest(tokens.slice(0, n)).reduce((most, word) => Math.max(most, context.measureText(word).width), 24);
     this.left = Math.ceil(Math.min(widest(this.rowTokens, rows) + 14, width * 0.3, 150));
     this.top = Math.ceil(Math.min(widest(this.columnTokens, columns) + 14, 130));
     const sx = Math.min(LARGEST, (width - this.left - 2) / columns);
@@ -128,13 +132,15 @@ export class HeatMap {
     const image = new ImageData(columns, rows);
     const pixels = new Uint32Array(image.data.buffer);
     const colours = ramp(this.signed);
+    const [zero, reach] = this.signed ? [128, 127] : [0, 255];
+    const factor = 1 / (peak || 1);
     let from = 0;
     for (let i = 0; i < rows; i++) {
       if (done[i]) from = i;
       for (let j = 0, at = i * columns, w = from * columns; j < columns; j++, at++, w++) {
-        let share = weights[w] / (peak || 1);
-        if (this.bright) share = Math.sqrt(Math.abs(share)) * Math.sign(share);
-        pixels[at] = colours[level(share, 1, this.signed)];
+        let share = weights[w] * factor;
+        if (this.bright) share = share < 0 ? -Math.sqrt(-share) : Math.sqrt(share);
+        pixels[at] = colours[(zero + share * reach + 0.5) | 0];
       }
     }
     this.bitmap.getContext("2d").putImageData(image, 0, 0);
@@ -294,6 +300,11 @@ export class HeatMap {
     this.view.redraw();
     this.pointed(...(cell ?? this.cell), false);
   }
+}
+
+/** A few words that may be the widest: measuring hundreds takes time. @param {string[]} tokens */
+function longest(tokens) {
+  return [...tokens].sort((a, b) => b.length - a.length).slice(0, 24);
 }
 
 /** Where a key leads from a cell. @param {KeyboardEvent} event @returns {[number, number]|null} */

@@ -1,6 +1,6 @@
 /** Puts the page together: the head, the tabs, one view at a time, and what they share. */
 
-import { el, replace, select, sentence, short } from "./dom.js";
+import { el, inSight, replace, select, sentence, short } from "./dom.js";
 import { attentionView } from "./attention_view.js";
 import { Inspection } from "./inspection.js";
 import { livePanel } from "./live.js";
@@ -50,6 +50,7 @@ function drawTabs() {
     const isChosen = tab.dataset.view === chosen;
     tab.setAttribute("aria-selected", String(isChosen));
     tab.tabIndex = isChosen ? 0 : -1;
+    if (isChosen) inSight(byId("tabs"), tab);
   }
   byId("view").setAttribute("aria-labelledby", `tab-${chosen}`);
 }

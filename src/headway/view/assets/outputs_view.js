@@ -3,11 +3,14 @@
 import { el, empty, figure, isolated, percent, replace, rove, sentence, token } from "./dom.js";
 import { wordBars } from "./steps_view.js";
 
+const MANY = 400; // tokens; of more only the chosen output shows its own
+
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function outputsView(host, app) {
   const list = el("ol", { class: "outputs", role: "radiogroup", "aria-label": "Outputs, best first" });
   const aside = el("aside", { class: "card" });
   let drawn = null;
+  let hasAll = true;
   let pinned = null;
   rove(list, "[role=radio]", (item) => item.click());
 
@@ -20,8 +23,9 @@ export function outputsView(host, app) {
     if (drawn !== inspection) {
       drawn = inspection;
       pinned = null;
-      const best = Math.exp(Math.max(...inspection.outputs.map((output) => output.score)));
-      replace(list, inspection.outputs.map((output, index) => item(output, index, best)));
+      const n = inspection.outputs.reduce((sum, output) => sum + (output.tokens?.length ?? 0), 0);
+      hasAll = n <= MANY;
+      replace(list, inspection.outputs.map(item));
       replace(host, el("div", { class: "beside" }, list, aside));
       alternatives(null);
     }
@@ -30,7 +34,11 @@ export function outputsView(host, app) {
       const isChosen = Number(node.dataset.output) === chosen;
       node.setAttribute("aria-checked", String(isChosen));
       node.tabIndex = isChosen ? 0 : -1;
-      node.closest("li").classList.toggle("chosen", isChosen);
+      const line = node.closest("li");
+      line.classList.toggle("chosen", isChosen);
+      const pieces = line.querySelector(".tokens");
+      if (pieces && (hasAll || isChosen) && !pieces.firstChild) fill(pieces, inspection.outputs[node.dataset.output]);
+      else if (pieces && !hasAll && !isChosen) replace(pieces);
     }
   }
 
@@ -38,8 +46,6 @@ export function outputsView(host, app) {
     const choose = () => app.store.set({ output: index });
     const tokens = output.tokens ?? [];
     const chips = el("div", { class: "tokens", dir: "auto", role: "group", "aria-label": `tokens of output ${index + 1}` });
-    chips.append(...tokens.map((word, place) => chip(output, word, place)));
-    if (chips.firstChild) chips.firstChild.tabIndex = 0;
     rove(chips, ".piece");
     return el(
       "li",
@@ -61,6 +67,11 @@ export function outputsView(host, app) {
       tokens.length ? chips : null,
       output.unmet?.length ? el("p", { class: "bad small" }, "Could not be kept: ", output.unmet.map((term) => [token(term), " "]).flat()) : null,
     );
+  }
+
+  function fill(chips, output) {
+    chips.append(...output.tokens.map((word, place) => chip(output, word, place)));
+    chips.firstChild.tabIndex = 0;
   }
 
   function chip(output, word, place) {

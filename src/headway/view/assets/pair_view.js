@@ -5,6 +5,7 @@ import { largest } from "./attention.js";
 import { paintStrip, peakOf, strip } from "./strip.js";
 
 const MOST = 16; // other words that are shown
+const LONG = 100; // words in a list to choose from
 
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function pairView(host, app) {
@@ -32,12 +33,25 @@ export function noProducts() {
 
 /** Drop-down lists of the two words. */
 export function pickers(app, part, row, column) {
-  const words = (tokens, n) => tokens.slice(0, n).map((word, i) => [String(i), `${i + 1} ${isolated(word)}`]);
-  const set = (key) => (value) => app.store.set({ [key]: Number(value) });
+  const set = (key) => (value) => app.store.set({ [key]: value });
+  const reach = part.reach(row);
   return [
-    select("Word", words(part.rowTokens, part.rows), String(row), set("row")),
-    select("looks at", words(part.columnTokens, part.reach(row)), String(Math.min(column, part.reach(row) - 1)), set("column")),
+    wordPicker("Word", part.rowTokens, part.rows, row, set("row")),
+    wordPicker("looks at", part.columnTokens, reach, Math.min(column, reach - 1), set("column")),
   ];
+}
+
+/** A list of words, or, where it would be too long to make and to use, the number of a word. */
+function wordPicker(label, tokens, n, chosen, choose) {
+  if (n <= LONG) {
+    const words = tokens.slice(0, n).map((word, i) => [String(i), `${i + 1} ${isolated(word)}`]);
+    return select(label, words, String(chosen), (value) => choose(Number(value)));
+  }
+  const number = el("input", {
+    type: "number", min: 1, max: n, value: chosen + 1, "data-keep": label,
+    on: { change: () => choose(Math.max(1, Math.min(n, Math.round(Number(number.value)) || 1)) - 1) },
+  });
+  return el("label", { class: "field" }, el("span", {}, label), number, token(tokens[chosen]));
 }
 
 function product(query, key) {

@@ -3,7 +3,7 @@
  * scores; softmax; weighted sum; what it adds; the word it leads to.
  */
 
-import { button, choices, el, empty, figure, percent, replace, token, visible } from "./dom.js";
+import { button, choices, el, empty, figure, inSight, percent, replace, token, visible } from "./dom.js";
 import { largest } from "./attention.js";
 import { layerAndHead, noAttention } from "./attention_view.js";
 import { focusOf } from "./focus.js";
@@ -51,6 +51,7 @@ export function stepsView(host, app) {
       ),
       moves(app, focus, at),
     );
+    inSight(host.querySelector(".stages"), host.querySelector(".stages [aria-checked=true]"));
     if (kept) host.querySelector(`[data-keep="${kept}"]`)?.focus();
   }
   return { update, refresh: update };

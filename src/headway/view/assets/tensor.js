@@ -40,11 +40,16 @@ function fromFloats(bytes) {
 }
 
 function fromHalves(bytes) {
+  if (globalThis.Float16Array) {
+    return new Float32Array(new Float16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1));
+  }
   const bits = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1);
   const values = new Float32Array(bits.length);
   for (let i = 0; i < bits.length; i++) values[i] = half(bits[i]);
   return values;
 }
+
+const POWERS = Array.from({ length: 31 }, (_, exponent) => 2 ** (exponent - 25));
 
 /** IEEE 754 binary16. @param {number} bits */
 function half(bits) {
@@ -53,5 +58,5 @@ function half(bits) {
   const fraction = bits & 1023;
   if (exponent === 0) return sign * fraction * 2 ** -24;
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1024 + fraction) * 2 ** (exponent - 25);
+  return sign * (1024 + fraction) * POWERS[exponent];
 }

@@ -3,7 +3,7 @@
 /**
  * @typedef {{step: number, index: number, word: string, parent: Candidate|null, logProb: number,
  *   tokenLogProb: number, score: number, fate: "kept"|"ended"|"pruned", children: Candidate[],
- *   x: number, y: number, width: number}} Candidate
+ *   x: number, y: number, width: number, short?: string}} Candidate
  */
 
 export const ROW = 44;

@@ -77,13 +77,13 @@ export function treeView(host, app) {
 
   function update(changed) {
     const output = app.inspection.output(app.store.values.output);
-    path = new Set(tree.path((output && tree.endOf(output)) ?? tree.best()));
+    if (!changed || changed.has("output")) path = new Set(tree.path((output && tree.endOf(output)) ?? tree.best()));
     if (!changed || changed.has("pruned")) layout();
     pruned.checked = app.store.values.pruned;
     slider.value = String(now());
     replace(words, `step ${now() + 1} of ${last + 1}`);
     const at = chosen();
-    if (!changed || changed.has("step")) reveal(tree.columns[now()][0]);
+    if (app.store.values.step >= 0 && (!changed || changed.has("step"))) reveal(tree.columns[now()][0]);
     if (at && changed?.has("node")) reveal(at);
     describe(at ?? [...path].findLast((c) => c.step <= now()) ?? tree.steps[0][0], Boolean(changed?.has("node")));
     view.redraw();
@@ -148,7 +148,8 @@ export function treeView(host, app) {
     context.fillStyle = colour(c.fate === "pruned" ? "muted" : "ink");
     context.font = font(13, wins ? 650 : 450);
     context.direction = direction(c.word);
-    context.fillText(elide(context, c.word, c.width - 14), c.x + c.width / 2, c.y - (isStart || zoom < 0.7 ? 0 : 7));
+    c.short ??= elide(context, c.word, c.width - 14);
+    context.fillText(c.short, c.x + c.width / 2, c.y - (isStart || zoom < 0.7 ? 0 : 7));
     if (isStart || zoom < 0.7) return;
     context.direction = "ltr";
     context.fillStyle = colour("muted");
