@@ -137,7 +137,7 @@ def _top(log_probs: np.ndarray, tokenizer: Tokenizer) -> list[list[tuple[str, fl
     best = np.argpartition(-log_probs, n - 1, axis=1)[:, :n]
     rows = []
     for unsorted, values in zip(best.tolist(), log_probs, strict=True):
-        places = sorted(unsorted, key=lambda place, values=values: (-values[place], place))
+        places = [place for _, place in sorted((-values[place], place) for place in unsorted)]
         words = tokenizer.tokens(places)
         chances = [float(f"{math.exp(values[place]):.6g}") for place in places]
         rows.append(list(zip(words, chances, strict=True)))

@@ -52,6 +52,16 @@ class Background:
 
 
 @dataclass(frozen=True)
+class Map:
+    """Attention weights (R, C), with the tokens on the axes."""
+
+    kind: Kind
+    weights: np.ndarray
+    rows: list[str]
+    columns: list[str]
+
+
+@dataclass(frozen=True)
 class Inspection:
     """A text, what a model made of it, and how.
 
@@ -76,14 +86,14 @@ class Inspection:
     search: Plain | None = None
     trace: Plain | None = None
 
-    def weights(
+    def map(
         self,
         kind: Kind | None = None,
         layer: Place = "mean",
         head: Place = "mean",
         output: int = 0,
-    ) -> tuple[np.ndarray, list[str], list[str]]:
-        """One attention map (R, C), with the labels of its rows and columns.
+    ) -> Map:
+        """One attention map.
 
         Args:
             kind: `cross` if there is such, else what there is.
@@ -116,7 +126,7 @@ class Inspection:
             "cross": (target, self.tokens or []),
         }
         rows, columns = labels[chosen[0].kind]
-        return np.mean(maps, axis=0), rows, columns
+        return Map(chosen[0].kind, np.mean(maps, axis=0), rows, columns)
 
     def to_dict(self, limit: int = LIMIT) -> Plain:
         """Plain data for pages and servers, of about `limit` bytes of JSON at most."""

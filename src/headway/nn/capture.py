@@ -104,6 +104,8 @@ def capture_details(model: nn.Module) -> Iterator[Details]:
         details.attended[name] = attended
 
     def add(module: nn.Module, given: tuple[Any, ...], _: Tensor) -> None:
+        if recorder() is not record:
+            return  # another thread uses the model meanwhile
         x, *place = given
         codes = None
         if not isinstance(module, NoPositions):
