@@ -5,7 +5,7 @@ the softmax of a product is believed only where the numbers say so.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -49,12 +49,12 @@ class Part:
     layer: int
     causal: bool
     scale: float | None
-    weights: np.ndarray
-    query: np.ndarray
-    key: np.ndarray
-    value: np.ndarray
-    out: np.ndarray | None = None
-    bias: np.ndarray | None = None
+    weights: np.ndarray = field(repr=False)
+    query: np.ndarray = field(repr=False)
+    key: np.ndarray = field(repr=False)
+    value: np.ndarray = field(repr=False)
+    out: np.ndarray | None = field(default=None, repr=False)
+    bias: np.ndarray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ class Inspected:
     """
 
     output: Output
-    top: list[list[tuple[str, float]]] = field(default_factory=list)
+    top: list[list[tuple[str, float]]] = field(default_factory=list, repr=False)
     parts: list[Part] | None = None
-    inputs: Inputs | None = None
+    inputs: Inputs | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Background:
     """
 
     run: Plain
-    positions: Plain | None = None
-    rows: list[Plain] = field(default_factory=list)
+    positions: Plain | None = field(default=None, repr=False)
+    rows: list[Plain] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class Inspection:
     background: Background
     begin: str
     encoder: list[Part] = field(default_factory=list)
-    inputs: Inputs | None = None
+    inputs: Inputs | None = field(default=None, repr=False)
     search: Plain | None = None
-    trace: Plain | None = None
+    trace: Plain | None = field(default=None, repr=False)
 
     def map(
         self,
