@@ -26,6 +26,7 @@ from . import (
     search_report,
     train,
     translate,
+    view,
 )
 from .allocator import keep_freed_memory
 from .options import Grouped
@@ -44,6 +45,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "score": score.score,
     "search-report": search_report.search_report,
     "compare": compare.compare,
+    "view": view.view,
     "info": info.info,
     "config": config.config,
     "average": average.average,

@@ -26,7 +26,7 @@ def heatmap(
     Raises:
         DataError: the labels do not fit the weights.
     """
-    _check(weights, rows, columns)
+    check(weights, rows, columns)
     finite = [w for row in weights for w in row if math.isfinite(w)]
     largest = max(finite, default=0.0)
     side = next((px for most, px in _SIZES if max(len(rows), len(columns)) <= most), _SMALLEST)
@@ -45,7 +45,8 @@ def heatmap(
     )
 
 
-def _check(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> None:
+def check(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuses labels that do not fit the weights."""
     if len(weights) != len(rows):
         raise DataError(
             f"the heat map has {len(weights)} rows of weights but {len(rows)} row labels; "
@@ -60,19 +61,19 @@ def _check(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Seq
 
 
 def _label(token: str) -> str:
-    shown = _show(token)
+    shown = shown_token(token)
     kind = ' class="letter"' if len(shown) == 1 else ""  # fits over its column without being turned
     return f'<span{kind} dir="auto" title="{text(token)}">{text(shown)}</span>'
 
 
-def _show(token: str) -> str:
+def shown_token(token: str) -> str:
     """A token with its white space made visible."""
     return token.translate(_VISIBLE) or "∅"
 
 
 def _cell(weight: float, largest: float, row: str, column: str) -> str:
     # Isolates (FSI, PDI) keep an Arabic token from pulling the figure to its other side.
-    where = f"\u2068{_show(row)}\u2069 → \u2068{_show(column)}\u2069"
+    where = f"\u2068{shown_token(row)}\u2069 → \u2068{shown_token(column)}\u2069"
     if not math.isfinite(weight):
         return f'<td class="odd" title="{text(where)}: {weight}"></td>'
     share = min(max(weight / largest, 0.0), 1.0) if largest > 0 else 0.0
