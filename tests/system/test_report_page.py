@@ -1,9 +1,7 @@
 """The report page in a real browser: what a reader sees, in both colour schemes and on paper."""
 
 import math
-import os
 import random
-import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -11,8 +9,6 @@ import pytest
 from headway.view.report import Command, History, Moment, Picture, ReportData, Sample, report
 
 pytestmark = pytest.mark.slow
-
-CHROMIUM = os.environ.get("HEADWAY_CHROMIUM") or shutil.which("chromium")
 
 
 def attention(rows, columns, sharpness=6.0):
@@ -149,27 +145,6 @@ def sample_report():
             Command('headway view runs/demo "3. März 2021" --out page.html', "Look inside."),
         ],
     )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no chromium: install it or set HEADWAY_CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=[
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                "--no-first-run",
-            ],
-        )
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

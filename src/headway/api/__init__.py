@@ -4,9 +4,11 @@ from ..data.glossary import Glossary
 from .attention import Attention
 from .classifier import Classifier, LabelEvaluation, Prediction
 from .config import RunConfig, read_config
+from .inspection import Inspection
 from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
 from .loading import load
+from .page import Page
 from .request import Request
 from .results import Evaluation, Output, Scored, Translation
 from .translator import Translator
@@ -16,9 +18,11 @@ __all__ = [
     "Classifier",
     "Evaluation",
     "Glossary",
+    "Inspection",
     "LabelEvaluation",
     "LanguageModel",
     "Output",
+    "Page",
     "Prediction",
     "Request",
     "RunConfig",

@@ -81,7 +81,7 @@ def look(
 
     Names of several models have the model's number before them, as in `1.decoder.0.cross`.
     """
-    batch = _told_apart(pair_batch(sources, targets))
+    batch = told_apart(pair_batch(sources, targets))
     found: dict[str, Tensor] = {}
     crossing = []
     shape = (batch["tgt_in"].size(1), batch["src"].size(1))  # (T, S)
@@ -102,7 +102,7 @@ def _pairs(
     return list(zip(sources, targets, strict=True))
 
 
-def _told_apart(batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def told_apart(batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The batch with inputs and outputs of different widths, so that shapes of maps are clear."""
     if batch["src"].size(1) != batch["tgt_in"].size(1):
         return dict(batch)

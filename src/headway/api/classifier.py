@@ -12,6 +12,8 @@ from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
 from ..tasks import Classify
 from ..view.report import Sample
+from .inspecting import check_not_blank, inspect_labels
+from .inspection import Inspection
 from .pieces import check_length
 from .trained import Logged, Trained
 
@@ -97,6 +99,19 @@ class Classifier(Trained):
         right = [self.task.labels.clean(label) for label in labels]
         scores = {name: self.task.judge(name, outputs, right, resamples) for name in names}
         return LabelEvaluation(scores, outputs)
+
+    def inspect(self, text: str) -> Inspection:
+        """What the model does with a text.
+
+        Raises:
+            DataError: the text is blank, or too long.
+            ConfigError: this is an ensemble.
+        """
+        model = self.only_model("looking inside")
+        check_not_blank(not text.strip())
+        [ids] = self.task.codec.encode_batch([text])
+        check_length(len(ids), self.max_length, "the text", "shorten it")
+        return inspect_labels(model, text, self.task.codec, ids, self.labels, self.background())
 
     def shown(self, rows: Sequence[Logged]) -> list[Sample]:
         found = self.predict([text for text, _, _ in rows], "cut")

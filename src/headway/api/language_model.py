@@ -14,6 +14,9 @@ from ..tasks import Language
 from ..tasks.language import window_size
 from ..tasks.sequence_loss import forced_log_probs
 from ..tasks.windows import Window, window_batches, windows_of
+from .inspecting import check_not_blank, inspect_text
+from .inspection import Inspection
+from .pieces import check_length
 from .results import Scored
 from .trained import Trained
 
@@ -113,6 +116,19 @@ class LanguageModel(Trained):
         scores = {name: counts[name][0](nll, counts[name][1], resamples) for name in names}
         unknown = sum(int((ids == TextCodec.unk).sum()) for ids in encoded)
         return TextEvaluation(scores, len(texts), int(tokens.sum()), unknown)
+
+    def inspect(self, text: str) -> Inspection:
+        """What the model does with a text that fits into its window.
+
+        Raises:
+            DataError: the text is blank, or too long.
+            ConfigError: this is an ensemble.
+        """
+        model = self.only_model("looking inside")
+        check_not_blank(not text.strip())
+        ids = self._encode(text)
+        check_length(len(ids), self.window, "the text", "shorten it")
+        return inspect_text(model, text, self.task.codec, ids, self.background())
 
     def _encode(self, text: str) -> np.ndarray:
         ids = np.concatenate(list(self.task.codec.encode_running(pieces_of(text))))

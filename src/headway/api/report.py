@@ -13,6 +13,7 @@ from ..runs import RunDir
 from ..runs.directory import WEIGHTS
 from ..tasks import TASKS
 from ..view.report import Command, History, Moment, Picture, ReportData, Sample, report
+from .background import duration, facts, newest
 from .config import RunConfig, stored_config
 from .loading import KINDS, load
 from .trained import Trained
@@ -62,7 +63,11 @@ def write_report(
     data = ReportData(
         title=title or directory.path.resolve().name,
         subtitle=subtitle or _standing(config, records),
-        facts=_facts(config, records, model),
+        facts=dict(
+            facts(config, records, model.n_parameters, model.rule)
+            if model is not None
+            else facts(config, records, None, None)
+        ),
         machine=_machine(directory),
         scores=scores or {},
         records=records,
@@ -93,50 +98,16 @@ def usual_commands(run: RunDir, config: RunConfig, records: Records) -> list[Com
     return [*commands, Command(f"headway info {path}", "What is in the run directory.")]
 
 
-def duration(minutes: float) -> str:
-    """`48 s`, `2 min 41 s`, `1 h 5 min`."""
-    seconds = round(minutes * 60)
-    if seconds < 60:
-        return f"{seconds} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min {seconds % 60} s"
-    return f"{seconds // 3600} h {seconds % 3600 // 60} min"
-
-
 def _is_finished(records: Records) -> bool:
     return bool(records) and records[-1].get("finished") is True
 
 
-def _last(records: Records, key: str, default: Any = None) -> Any:
-    """The newest value of a key in the log."""
-    return next((record[key] for record in reversed(records) if key in record), default)
-
-
 def _standing(config: RunConfig, records: Records) -> str:
-    step, total = _last(records, "step", 0), config.train.steps
+    step, total = newest(records, "step", 0), config.train.steps
     if _is_finished(records):
-        return f"Trained for {duration(_last(records, 'minutes', 0.0))}."
+        return f"Trained for {duration(newest(records, 'minutes', 0.0))}."
     planned = f" of {total:,}" if total else ""
     return f"Not finished: the log ends at step {step:,}{planned}."
-
-
-def _facts(config: RunConfig, records: Records, model: Trained | None) -> dict[str, str]:
-    preset = getattr(config.model, "preset", None)
-    facts = {
-        "Task": config.task,
-        "Model": config.model.family + (f", {preset}" if preset else ""),
-    }
-    if model is not None:
-        facts["Parameters"] = f"{model.n_parameters:,}"
-    names = {"train": "Training examples", "valid": "Validation examples"}
-    for key, count in _last(records, "examples", {}).items():
-        facts[names[key]] = f"{count:,}"
-    facts["Seed"] = str(config.seed)
-    facts["Steps"] = f"{_last(records, 'step', 0):,}"
-    facts["Training time"] = duration(_last(records, "minutes", 0.0))
-    if model is not None:
-        facts["Weights"] = f"{model.rule['rule']} (step {int(model.rule['step']):,})"
-    return facts
 
 
 def _machine(run: RunDir) -> dict[str, str]:
@@ -162,7 +133,7 @@ def _metrics(config: RunConfig) -> dict[str, str]:
 
 def _last_samples(records: Records, model: Trained | None) -> list[Sample]:
     """What the last validation showed, put to the weights that were kept if there are any."""
-    rows = _last(records, "samples", [])
+    rows = newest(records, "samples", [])
     if model is None or not rows:
         return [Sample(source, output, expected) for source, output, expected in rows]
     return model.shown(rows)
@@ -187,5 +158,5 @@ def _pictures(model: Trained | None, samples: Sequence[Sample]) -> list[Picture]
 
 
 def _notes(records: Records) -> dict[str, list[str]]:
-    notes: dict[str, list[str]] = _last(records, "notes", {})
+    notes: dict[str, list[str]] = newest(records, "notes", {})
     return notes

@@ -3,7 +3,7 @@
 Each task has its own kind, with what can be done with it; `loading.py` chooses by the run file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,10 @@ from ..runs import RunDir
 from ..search import SearchConfig
 from ..tasks.validation import device_of
 from ..view.report import Picture, Sample
+from .background import background
 from .config import RunConfig
+from .inspection import Background, Inspection
+from .page import Page
 
 Logged = tuple[str, str, str]
 """Source, output and reference of a sample in the log."""
@@ -40,9 +43,11 @@ class Trained:
         rule: how the weights were chosen.
         others: the further runs of an ensemble.
         max_length: of an input, its end counted.
+        inspect: what the model does with a text, all of it.
     """
 
     commands: ClassVar[Mapping[str, str]]
+    inspect: Callable[..., Inspection]
 
     def __init__(
         self,
@@ -75,6 +80,14 @@ class Trained:
             names = ", ".join(str(run.path) for run in (self.run, *(o.run for o in self.others)))
             raise ConfigError(f"{what} takes one run, not an ensemble ({names}); name one")
         return self.model
+
+    def view(self, text: str, **options: Any) -> Page:
+        """`inspect` as a page: a notebook shows it, `save` writes it."""
+        return self.inspect(text, **options).view()
+
+    def background(self) -> Background:
+        """What a page shows of the run beside a text."""
+        return background(self.run, self.config, self.model, self.n_parameters, self.rule)
 
     def search_config(self, **changes: Any) -> SearchConfig:
         """The run's search settings with changes; None leaves a setting as it is.

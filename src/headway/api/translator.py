@@ -4,7 +4,7 @@ What is asked is in `request.py` and `pieces.py`, what is given back in `results
 `attention.py`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +26,8 @@ from ..tasks.decoding import decode_batches
 from ..text import BOS, EOS
 from ..view.report import Picture, Sample
 from .attention import Attention, Layer, look
+from .inspecting import Written, check_not_blank, forced_output, inspect_pairs
+from .inspection import Inspection
 from .pieces import Cutter, Piece, TooLong, check_length
 from .request import Request
 from .results import Evaluation, Output, Scored, Translation, blank, join
@@ -191,6 +193,56 @@ class Translator(Trained):
         [(_, found)] = self._looked(src, tgt)
         return found
 
+    def inspect(
+        self,
+        text: str | Request,
+        target: str | None = None,
+        *,
+        outputs: Collection[int] | None = None,
+        glossary: Glossary | str | Path | None = None,
+        **search: Any,
+    ) -> Inspection:
+        """What the model does with a text: the search, and forced passes over its outputs.
+
+        Args:
+            text: or a `Request`, as in `translate`.
+            target: an output to look at, in place of a search.
+            outputs: numbers of the outputs that are looked at, from 0; all by default.
+            search: as in `translate`, but for `n_best`, which is as large as the beam if left out.
+
+        Raises:
+            DataError: the text is blank, or text or target are too long.
+            ConfigError: this is an ensemble, or a target is given with settings of a search.
+        """
+        model = self.only_model("looking inside")
+        request = Request(text) if isinstance(text, str) else text
+        check_not_blank(request.is_blank)
+        [source] = self.task.source.encode_batch([request.source])
+        check_length(len(source), self.max_length, "the text", "shorten it")
+        if target is None:
+            config = self._wide(**search)
+            if isinstance(glossary, str | Path):
+                glossary = Glossary.read(glossary)
+            written, trace = self._found(request, glossary, config)
+            how = config, trace
+        elif search or glossary or replace(request, source="") != Request(""):
+            raise ConfigError(
+                "a target that is given is not searched for; leave it out, or leave out terms, "
+                "prefix and settings of the search"
+            )
+        else:
+            written, how = [self._given(model, source, target)], None
+        return inspect_pairs(
+            model,
+            request.source,
+            (self.task.source.tokenizer, source),
+            self.task.target.tokenizer,
+            written,
+            outputs,
+            self.background(),
+            how,
+        )
+
     def shown(self, rows: Sequence[Logged]) -> list[Sample]:
         found = self.translate([source for source, _, _ in rows], too_long="split")
         return [
@@ -210,6 +262,33 @@ class Translator(Trained):
             return None
         title = "Where each output token looks in the input (mean of layers and heads)"
         return Picture(title, attention.cross().tolist(), attention.target, attention.source)
+
+    def _wide(self, **search: Any) -> SearchConfig:
+        """Settings of a search that gives all that ended in its beam, unless told otherwise."""
+        config = self.search_config(**search)
+        if search.get("n_best") is not None or config.method != "beam":
+            return config
+        return replace(config, n_best=config.beam)
+
+    def _found(
+        self, request: Request, glossary: Glossary | None, config: SearchConfig
+    ) -> tuple[list[Written], SearchTrace | None]:
+        """The outputs of one request, and how they were found if that can be told."""
+        codecs = self.task.source, self.task.target
+        pieces = Cutter(*codecs, self.max_length, glossary=glossary).cut([request], ["the text"])
+        trace = None
+        if config.method == "beam":
+            [found], [trace] = self._traced(pieces, config)
+        else:
+            [found] = self._search(pieces, config, first=0)
+        return [(self.output(h), h.tokens + [EOS] * h.finished) for h in found], trace
+
+    def _given(self, model: SequenceModel, source: np.ndarray, target: str) -> Written:
+        """An output that the user gives."""
+        [ids] = self.task.target.encode_batch([target])
+        check_length(len(ids), self.max_length, "the target", "shorten it")
+        alpha = self.config.search.alpha
+        return forced_output(model, target, source, ids, alpha), ids.tolist()
 
     def _search(
         self, pieces: Sequence[Piece], config: SearchConfig, first: int

@@ -28,6 +28,7 @@ from . import (
     study,
     train,
     translate,
+    view,
 )
 from .allocator import keep_freed_memory
 from .options import Grouped
@@ -48,6 +49,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "study": study.study,
     "serve": serve.serve,
+    "view": view.view,
     "info": info.info,
     "config": config.config,
     "average": average.average,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from .capture import recorder
+from .capture import Attended, recorder
 from .dropout import factors
 from .masks import Mask, Shared
 from .scores import ScaledDot, Score
@@ -55,7 +55,8 @@ def attend(
         scores = scores + bias
     weights = masked_softmax(scores, mask)
     if record is not None and owner is not None:
-        record(owner, weights)
+        compared, scale = score.as_product(query)
+        record(owner, Attended(weights, compared, key, value, scale if bias is None else None))
     if dropout > 0.0:
         weights = weights * factors(weights, dropout)
     return weights @ value

@@ -37,6 +37,13 @@ class Score(nn.Module):
     def score(self, query: Tensor, prepared: Tensor) -> Tensor:
         """Shape: query (B, H, Q, E), prepared as `prepare` made it -> (B, H, Q, K)."""
 
+    def as_product(self, query: Tensor) -> tuple[Tensor, float | None]:
+        """`(x, s)` such that the score is `s * x^T prepared`, for who looks; s is None if none is.
+
+        Shape: (B, H, Q, E) -> (B, H, Q, E).
+        """
+        return query, None
+
 
 class Dot(Score):
     """`q^T h_i`.
@@ -50,12 +57,18 @@ class Dot(Score):
     def score(self, query: Tensor, prepared: Tensor) -> Tensor:
         return query @ prepared.mT
 
+    def as_product(self, query: Tensor) -> tuple[Tensor, float | None]:
+        return query, 1.0
+
 
 class ScaledDot(Dot):
     """`q^T h_i / sqrt(E)` (Vaswani et al. 2017); `attend` has a fused kernel for it."""
 
     def score(self, query: Tensor, prepared: Tensor) -> Tensor:
         return query @ prepared.mT / math.sqrt(query.size(-1))
+
+    def as_product(self, query: Tensor) -> tuple[Tensor, float | None]:
+        return query, query.size(-1) ** -0.5
 
 
 class Cosine(Dot):
@@ -66,6 +79,9 @@ class Cosine(Dot):
 
     def score(self, query: Tensor, prepared: Tensor) -> Tensor:
         return _unit(query) @ prepared.mT
+
+    def as_product(self, query: Tensor) -> tuple[Tensor, float | None]:
+        return _unit(query), 1.0
 
 
 class General(Dot):

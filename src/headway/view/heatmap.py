@@ -46,19 +46,19 @@ def heatmap(
 
 
 def _label(token: str) -> str:
-    shown = _show(token)
+    shown = shown_token(token)
     kind = ' class="letter"' if len(shown) == 1 else ""  # fits over its column without being turned
     return f'<span{kind} dir="auto" title="{text(token)}">{text(shown)}</span>'
 
 
-def _show(token: str) -> str:
+def shown_token(token: str) -> str:
     """A token with its white space made visible."""
     return token.translate(_VISIBLE) or "∅"
 
 
 def _cell(weight: float, largest: float, row: str, column: str) -> str:
     # Isolates (FSI, PDI) keep an Arabic token from pulling the figure to its other side.
-    where = f"\u2068{_show(row)}\u2069 → \u2068{_show(column)}\u2069"
+    where = f"\u2068{shown_token(row)}\u2069 → \u2068{shown_token(column)}\u2069"
     if not math.isfinite(weight):
         return f'<td class="odd" title="{text(where)}: {weight}"></td>'
     share = min(max(weight / largest, 0.0), 1.0) if largest > 0 else 0.0

@@ -1,0 +1,153 @@
+"""From a text and what was made of it to an `Inspection`: forced passes, put into words.
+
+What was made of it, by a search or by the user, comes from the caller.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from ..data.codecs import TextCodec
+from ..data.collate import pair_batch, source_batch, text_batch
+from ..errors import DataError
+from ..search import SearchConfig
+from ..search.trace import SearchTrace
+from ..text import Tokenizer
+from .close_look import Seen, look_closely
+from .inspection import Background, Inspected, Inspection
+from .results import Output
+
+TOP = 5
+"""Words shown at each place."""
+FIRST = "⟨first⟩"
+"""What the learned first position of a classifier is called."""
+Written = tuple[Output, list[int]]
+"""An output and its tokens, its end included if it came."""
+
+
+def check_not_blank(is_blank: bool) -> None:
+    """Refuses a text in which there is nothing to see."""
+    if is_blank:
+        raise DataError("the text is blank, and there is nothing to look at; give some words")
+
+
+def inspect_pairs(
+    model: Any,
+    text: str,
+    source: tuple[Tokenizer, np.ndarray],
+    target: Tokenizer,
+    written: Sequence[Written],
+    looked: Collection[int] | None,
+    background: Background,
+    search: tuple[SearchConfig, SearchTrace | None] | None = None,
+) -> Inspection:
+    """A text and several outputs.
+
+    Args:
+        source: how the text is tokenised, and its ids.
+        looked: numbers of the outputs that are looked at; None for all.
+        search: how the outputs were found, unless they were given.
+    """
+    tokenizer, ids = source
+    outputs, first = [], None
+    for number, (output, tokens) in enumerate(written):
+        output = replace(output, tokens=target.tokens(tokens))
+        if not tokens or (looked is not None and number not in looked):
+            outputs.append(Inspected(output))
+            continue
+        seen = look_closely(model, pair_batch([ids], [np.array(tokens)]))
+        first = first or seen
+        parts = [part for part in seen.parts if part.kind != "encoder"]
+        top = _top(seen.log_probs, target)
+        outputs.append(Inspected(output, top, parts, seen.inputs.get("target")))
+    config, trace = search or (None, None)
+    return Inspection(
+        "translate",
+        text,
+        tokenizer.tokens(ids.tolist()),
+        outputs,
+        background,
+        _begin(target),
+        [part for part in first.parts if part.kind == "encoder"] if first else [],
+        first.inputs.get("source") if first else None,
+        None if config is None else asdict(config),
+        None if trace is None else _in_words(trace, target),
+    )
+
+
+def forced_output(
+    model: Any, text: str, source: np.ndarray, ids: np.ndarray, alpha: float
+) -> Output:
+    """An output that was given, with the model's opinion of it."""
+    return _opinion(text, look_closely(model, pair_batch([source], [ids])), ids, alpha)
+
+
+def inspect_text(
+    model: Any, text: str, codec: TextCodec, ids: np.ndarray, background: Background
+) -> Inspection:
+    """A text as a language model reads it."""
+    seen = look_closely(model, text_batch([ids]))
+    tokens = codec.tokenizer.tokens(ids.tolist())
+    output = replace(_opinion(text, seen, ids, alpha=1.0), tokens=tokens)
+    top = _top(seen.log_probs, codec.tokenizer)
+    inspected = Inspected(output, top, seen.parts, seen.inputs.get("target"))
+    return Inspection("language", text, None, [inspected], background, _begin(codec.tokenizer))
+
+
+def inspect_labels(
+    model: Any,
+    text: str,
+    codec: TextCodec,
+    ids: np.ndarray,
+    labels: Sequence[str],
+    background: Background,
+) -> Inspection:
+    """A text as a classifier reads it."""
+    seen = look_closely(model, source_batch([ids]))
+    tokens = codec.tokenizer.tokens(ids.tolist())
+    longest = max([len(tokens), *(part.weights.shape[1] for part in seen.parts)])
+    outputs = [
+        Output(labels[i], p := float(seen.log_probs[i]), math.exp(p), [], [], True)
+        for i in np.argsort(-seen.log_probs, kind="stable")
+    ]
+    return Inspection(
+        "classify",
+        text,
+        [FIRST] * (longest - len(tokens)) + tokens,
+        [Inspected(output, parts=[]) for output in outputs],
+        background,
+        _begin(codec.tokenizer),
+        seen.parts,
+        seen.inputs.get("source"),
+    )
+
+
+def _opinion(text: str, seen: Seen, ids: np.ndarray, alpha: float) -> Output:
+    values = seen.log_probs[np.arange(len(ids)), ids]
+    log_prob = float(values.sum())
+    return Output(text, log_prob, log_prob / len(ids) ** alpha, [], values.tolist(), True)
+
+
+def _top(log_probs: np.ndarray, tokenizer: Tokenizer) -> list[list[tuple[str, float]]]:
+    """The likeliest words of each place, with probabilities that a person can read."""
+    n = min(TOP, log_probs.shape[1])
+    best = np.argpartition(-log_probs, n - 1, axis=1)[:, :n]
+    rows = []
+    for unsorted, values in zip(best.tolist(), log_probs, strict=True):
+        places = [place for _, place in sorted((-values[place], place) for place in unsorted)]
+        words = tokenizer.tokens(places)
+        chances = [float(f"{math.exp(values[place]):.6g}") for place in places]
+        rows.append(list(zip(words, chances, strict=True)))
+    return rows
+
+
+def _in_words(trace: SearchTrace, target: Tokenizer) -> dict[str, Any]:
+    found = trace.to_dict()
+    return {**found, "words": [target.tokens(step["token"]) for step in found["steps"]]}
+
+
+def _begin(tokenizer: Tokenizer) -> str:
+    return tokenizer.tokens([TextCodec.bos])[0]

@@ -1,0 +1,213 @@
+"""`headway view`: what a model does with one text, as a page, a picture or data."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import ConfigError
+from .options import (
+    SEARCH,
+    Alpha,
+    Beam,
+    Json,
+    MaxLength,
+    Run,
+    Settings,
+    Threads,
+    refuse_options,
+    search_settings,
+    set_threads,
+    text,
+    whole,
+)
+from .translate import GlossaryFile, Prefix
+
+if TYPE_CHECKING:
+    from ..api import Inspection
+
+PICTURE = "Picture"
+
+Text = Annotated[
+    str | None,
+    typer.Argument(metavar="TEXT", parser=text, help="What to look at; - or none: standard input."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="The page, one HTML file that needs no other."),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        parser=text,
+        metavar="TEXT",
+        help="Look at this output, in place of those that a search finds.",
+    ),
+]
+NBest = Annotated[
+    int | None,
+    typer.Option(
+        "--nbest",
+        parser=whole,
+        metavar="N",
+        help="Outputs to look at; as many as the beam is wide if left out.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Png = Annotated[
+    Path | None,
+    typer.Option(
+        "--png",
+        metavar="FILE",
+        help="A heat map of attention as a picture, by matplotlib.",
+        rich_help_panel=PICTURE,
+    ),
+]
+Attention = Annotated[
+    str | None,
+    typer.Option(
+        "--attention",
+        metavar="KIND",
+        help="Of the picture: cross (output to input), encoder or decoder; else what there is.",
+        rich_help_panel=PICTURE,
+    ),
+]
+Layer = Annotated[
+    str | None,
+    typer.Option(
+        "--layer",
+        metavar="N|mean",
+        help="Of the picture: one layer, from 0 (or -1 backwards); else the mean of all.",
+        rich_help_panel=PICTURE,
+    ),
+]
+Head = Annotated[
+    str | None,
+    typer.Option(
+        "--head",
+        metavar="N|mean",
+        help="Of the picture: one head, from 0; else the mean of all.",
+        rich_help_panel=PICTURE,
+    ),
+]
+Number = Annotated[
+    int | None,
+    typer.Option(
+        "--output",
+        parser=whole,
+        metavar="N",
+        help="Of the picture: which output, from 0, the best.",
+        rich_help_panel=PICTURE,
+    ),
+]
+
+
+def view(
+    run: Run,
+    given: Text = None,
+    out: Out = None,
+    as_json: Json = False,
+    target: Target = None,
+    beam: Beam = None,
+    alpha: Alpha = None,
+    nbest: NBest = None,
+    max_length: MaxLength = None,
+    settings: Settings = None,
+    glossary: GlossaryFile = None,
+    prefix: Prefix = None,
+    png: Png = None,
+    attention: Attention = None,
+    layer: Layer = None,
+    head: Head = None,
+    output: Number = None,
+    threads: Threads = None,
+) -> None:
+    """Shows what a model does with a text: its outputs, the search, its attention.
+
+    The page opens in a browser from where it lies. --json prints the data that it shows, with
+    tensors in base64.
+
+    Example: headway view runs/mine "a man in a hat" --out page.html
+    """
+    from ..api import Translator, load
+
+    if out is None and png is None and not as_json:
+        raise ConfigError("nothing to make; give --out page.html, --png picture.png or --json")
+    chosen = {"--attention": attention, "--layer": layer, "--head": head, "--output": output}
+    if png is None:
+        for option, value in chosen.items():
+            if value is not None:
+                raise ConfigError(f"{option} chooses a picture; add --png FILE or leave it out")
+    set_threads(threads)
+    model = load(run)
+    ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "max_length": max_length}
+    search = search_settings(settings, **ranked)
+    options = {"target": target, "glossary": glossary, "prefix": prefix}
+    text = _text(given)
+    if isinstance(model, Translator):
+        found = _inspected(model, text, options, search)
+    else:
+        named: dict[str, Any] = {f"--{name}": value for name, value in options.items()}
+        named |= {f"the search setting {name}": True for name in search}
+        refuse_options(run, model.config.task, named)
+        found = model.inspect(text)
+    if png is not None:
+        _draw(found, png, attention, _place("--layer", layer), _place("--head", head), output or 0)
+    if out is not None:
+        found.view().save(out)
+    if as_json:
+        print(found.to_json())
+
+
+def _text(given: str | None) -> str:
+    """That of the command line, or all of standard input."""
+    if given not in (None, "-"):
+        return str(given)
+    from ..data.lines import read_lines
+
+    return "\n".join(read_lines("-"))
+
+
+def _inspected(
+    model: Any, text: str, options: dict[str, Any], search: dict[str, Any]
+) -> "Inspection":
+    from ..api import Glossary, Request
+
+    glossary, prefix = options["glossary"], options["prefix"]
+    terms = Glossary.read(glossary) if glossary is not None else None
+    request = Request(text, prefix=prefix or "")
+    found: Inspection = model.inspect(request, options["target"], glossary=terms, **search)
+    return found
+
+
+def _draw(
+    found: "Inspection",
+    path: Path,
+    kind: str | None,
+    layer: Any,
+    head: Any,
+    output: int,
+) -> None:
+    from ..api.page import save_bytes
+    from ..view.picture import heatmap_png
+
+    if kind not in (None, "cross", "encoder", "decoder"):
+        raise ConfigError(f"--attention {kind}: expected cross, encoder or decoder")
+    drawn = found.map(kind, layer, head, output)  # type: ignore[arg-type]
+    places = [
+        f"mean of {what}s" if place == "mean" else f"{what} {place}"
+        for what, place in (("layer", layer), ("head", head))
+    ]
+    title = f"{drawn.kind} attention, {', '.join(places)}"
+    save_bytes(path, heatmap_png(drawn.weights.tolist(), drawn.rows, drawn.columns, title))
+
+
+def _place(option: str, given: str | None) -> Any:
+    """The number of a layer or a head, or `mean`."""
+    if given is None or given == "mean":
+        return "mean"
+    try:
+        return int(given)
+    except ValueError:
+        raise ConfigError(f"{option} {given}: expected a number, or mean") from None

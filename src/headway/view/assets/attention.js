@@ -1,0 +1,198 @@
+/**
+ * Attention weights from what the model compared: softmax(scale * q k^T), taken here, row by row,
+ * when a row is looked at. Parts of other score functions bring their weights with them.
+ */
+
+import { unpack, rowOf } from "./tensor.js";
+
+const MOST_GRIDS = 24; // of 512 x 512 weights, a megabyte each
+
+/** Rows of weights that are computed once, on demand. */
+export class Grid {
+  /** @param {number} rows @param {number} columns @param {(row: number, out: Float32Array) => void} compute */
+  constructor(rows, columns, compute) {
+    this.rows = rows;
+    this.columns = columns;
+    this.weights = new Float32Array(rows * columns);
+    this.done = new Uint8Array(rows);
+    this.left = rows;
+    this.peak = 0;
+    this.compute = compute;
+  }
+
+  /** @param {number} row @returns {Float32Array} */
+  row(row) {
+    const out = this.weights.subarray(row * this.columns, (row + 1) * this.columns);
+    if (!this.done[row]) {
+      this.compute(row, out);
+      this.done[row] = 1;
+      this.left--;
+      for (let j = 0; j < out.length; j++) if (Math.abs(out[j]) > this.peak) this.peak = Math.abs(out[j]);
+    }
+    return out;
+  }
+
+  /** Every row, coarse to fine, so that a picture is whole early and exact later. */
+  *work() {
+    for (let stride = 16; stride >= 1; stride >>= 1) {
+      for (let row = 0; row < this.rows; row += stride) {
+        if (this.done[row]) continue;
+        this.row(row);
+        yield;
+      }
+    }
+  }
+}
+
+/** One attention of the model: all heads of a layer. */
+export class Part {
+  /**
+   * @param {Object<string, any>} raw as it arrived
+   * @param {Object<string, any>} shared keys and values that all outputs have in common
+   * @param {string[]} rowTokens
+   * @param {string[]} columnTokens
+   */
+  constructor(raw, shared, rowTokens, columnTokens) {
+    const whole = { ...shared, ...raw };
+    this.name = raw.name;
+    this.kind = raw.kind;
+    this.layer = raw.layer;
+    this.heads = raw.heads;
+    this.isDot = raw.form === "dot";
+    this.causal = Boolean(raw.causal);
+    this.scale = raw.scale ?? 1;
+    this.packed = whole;
+    const shape = this.isDot ? whole.query.shape : whole.weights.shape;
+    this.rows = shape[1];
+    this.columns = this.isDot ? whole.key.shape[1] : shape[2];
+    this.rowTokens = rowTokens;
+    this.columnTokens = columnTokens;
+    /** @type {Map<number, Grid>} */
+    this.grids = new Map();
+  }
+
+  get query() { return unpack(this.packed.query); }
+  get key() { return unpack(this.packed.key); }
+  get value() { return unpack(this.packed.value); }
+  get out() { return unpack(this.packed.out); }
+
+  /** How many columns a row may look at. @param {number} row */
+  reach(row) {
+    return this.causal ? Math.min(this.columns, row + 1 + this.columns - this.rows) : this.columns;
+  }
+
+  /** The weights of one head. @param {number} head @returns {Grid} */
+  grid(head) {
+    let grid = this.grids.get(head);
+    if (!grid) grid = new Grid(this.rows, this.columns, (row, out) => this.compute(head, row, out));
+    this.grids.delete(head);
+    this.grids.set(head, grid); // the newest is last
+    if (this.grids.size > MOST_GRIDS) this.grids.delete(this.grids.keys().next().value);
+    return grid;
+  }
+
+  /** One row of weights. @param {number} head @param {number} row @param {Float32Array} out */
+  compute(head, row, out) {
+    if (!this.isDot) {
+      const at = (head * this.rows + row) * this.columns;
+      out.set(unpack(this.packed.weights).data.subarray(at, at + this.columns));
+      return;
+    }
+    const n = this.compare(head, row, out);
+    softmax(out, n);
+  }
+
+  /**
+   * Scores of one row before the softmax, in the first `reach` places; the others are left alone.
+   * @returns {number} how many there are
+   */
+  compare(head, row, out) {
+    const query = this.query.data;
+    const key = this.key.data;
+    const width = this.query.shape[2];
+    const n = this.reach(row);
+    const q = (head * this.rows + row) * width;
+    let k = head * this.columns * width;
+    for (let j = 0; j < n; j++, k += width) {
+      let a = 0, b = 0, c = 0, d = 0, e = 0;
+      for (; e + 3 < width; e += 4) {
+        a += query[q + e] * key[k + e];
+        b += query[q + e + 1] * key[k + e + 1];
+        c += query[q + e + 2] * key[k + e + 2];
+        d += query[q + e + 3] * key[k + e + 3];
+      }
+      for (; e < width; e++) a += query[q + e] * key[k + e];
+      out[j] = (a + b + c + d) * this.scale;
+    }
+    return n;
+  }
+
+  /** Query of a row or key or value of a column. @param {"query"|"key"|"value"} which */
+  vector(which, head, at) {
+    const tensor = this[which];
+    return tensor && rowOf(tensor, head * tensor.shape[1] + at);
+  }
+
+  /** Sum of the values by the weights of a row. @returns {Float32Array|null} */
+  mix(head, row) {
+    if (!this.value) return null;
+    const weights = this.grid(head).row(row);
+    const sum = new Float32Array(this.value.shape[2]);
+    for (let j = 0; j < this.columns; j++) {
+      const value = this.vector("value", head, j);
+      for (let e = 0; e < sum.length; e++) sum[e] += weights[j] * value[e];
+    }
+    return sum;
+  }
+
+  /** What a head adds to the residual stream: its columns of the output projection times its sum. */
+  added(head, row) {
+    const sum = this.mix(head, row);
+    if (!sum || !this.out) return null;
+    const [width, inner] = this.out.shape;
+    const result = new Float32Array(width);
+    for (let d = 0; d < width; d++) {
+      const at = d * inner + head * sum.length;
+      let total = 0;
+      for (let e = 0; e < sum.length; e++) total += this.out.data[at + e] * sum[e];
+      result[d] = total;
+    }
+    return result;
+  }
+}
+
+/** In place over the first n; the rest becomes zero. @param {Float32Array} row @param {number} n */
+export function softmax(row, n) {
+  let peak = -Infinity;
+  for (let j = 0; j < n; j++) if (row[j] > peak) peak = row[j];
+  let sum = 0;
+  for (let j = 0; j < n; j++) sum += row[j] = Math.exp(row[j] - peak);
+  for (let j = 0; j < n; j++) row[j] /= sum;
+  row.fill(0, n);
+}
+
+/**
+ * The mean of several heads of several parts of one kind.
+ * @param {Part[]} parts
+ * @param {number|null} head null: all of them
+ */
+export function meanGrid(parts, head) {
+  const [{ rows, columns }] = parts;
+  const one = new Float32Array(columns);
+  return new Grid(rows, columns, (row, out) => {
+    let n = 0;
+    for (const part of parts) {
+      for (let h = head ?? 0; h < (head === null ? part.heads : head + 1); h++, n++) {
+        part.compute(h, row, one);
+        for (let j = 0; j < columns; j++) out[j] += one[j];
+      }
+    }
+    for (let j = 0; j < columns; j++) out[j] /= n;
+  });
+}
+
+/** Indices of the largest values, largest first. @param {ArrayLike<number>} values */
+export function largest(values, most) {
+  const order = Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a]);
+  return order.slice(0, most);
+}

@@ -1,0 +1,97 @@
+/** One inspection as the views ask for it: tokens, outputs, attentions by kind, layer and head. */
+
+import { Part, meanGrid } from "./attention.js";
+
+/** Order and names of the kinds of attention. */
+export const KINDS = { cross: "Cross", encoder: "Encoder", decoder: "Decoder" };
+
+export class Inspection {
+  /** @param {Object<string, any>|null} raw as the file or the server gives it */
+  constructor(raw) {
+    this.raw = raw ?? {};
+    this.isEmpty = !raw;
+    this.run = this.raw.run ?? {};
+    this.source = this.raw.source ?? { text: "", tokens: [] };
+    this.outputs = this.raw.outputs ?? [];
+    this.start = this.raw.start ?? "<s>";
+    /** @type {Map<string, Part[]>} */
+    this.known = new Map();
+    this.means = new Map();
+    this.read = new Map();
+  }
+
+  /** Which output is meant; the best one if there are fewer. @param {number} index */
+  index(index) {
+    return Math.max(0, Math.min(index, this.outputs.length - 1));
+  }
+
+  output(index) {
+    return this.outputs[this.index(index)] ?? null;
+  }
+
+  /** Whether the attention of an output was left out of a file to keep it small. */
+  isLeftOut(index) {
+    const output = this.output(index);
+    return Boolean(output) && output.attention === null;
+  }
+
+  /** The kinds of attention there are for an output. @returns {string[]} */
+  kinds(index) {
+    return Object.keys(KINDS).filter((kind) => this.parts(kind, index).length > 0);
+  }
+
+  /** Attentions of a kind, lowest layer first. @returns {Part[]} */
+  parts(kind, index) {
+    index = this.index(index);
+    const key = kind === "encoder" ? kind : `${kind} ${index}`;
+    if (!this.known.has(key)) this.known.set(key, this.makeParts(kind, this.output(index)));
+    return this.known.get(key);
+  }
+
+  makeParts(kind, output) {
+    const from = [...(this.raw.encoder ?? []), ...(output?.attention ?? [])];
+    return from
+      .filter((raw) => raw.kind === kind)
+      .sort((a, b) => a.layer - b.layer)
+      .map((raw) => {
+        const shared = this.raw.memory?.[raw.name] ?? {};
+        return new Part(raw, shared, this.rowTokens(raw, output), this.columnTokens(raw, output));
+      });
+  }
+
+  /** What is written at each row. */
+  rowTokens(raw, output) {
+    return raw.rows === "source" ? this.source.tokens : output.tokens;
+  }
+
+  /** What has been read in each column: on the target side that begins with the start mark. */
+  columnTokens(raw, output) {
+    if (raw.columns === "source") return this.source.tokens;
+    if (!this.read.has(output)) this.read.set(output, [this.start, ...output.tokens]);
+    return this.read.get(output);
+  }
+
+  /**
+   * Weights to draw.
+   * @param {string} kind
+   * @param {number} index of the output
+   * @param {number|"mean"} layer place among the parts
+   * @param {number|"mean"} head
+   */
+  grid(kind, index, layer, head) {
+    const all = this.parts(kind, index);
+    if (layer !== "mean" && head !== "mean") return all[layer].grid(head);
+    const key = [kind, kind === "encoder" ? 0 : this.index(index), layer, head].join(" ");
+    if (!this.means.has(key)) {
+      if (this.means.size > 12) this.means.clear();
+      const parts = layer === "mean" ? all : [all[layer]];
+      this.means.set(key, meanGrid(parts, head === "mean" ? null : head));
+    }
+    return this.means.get(key);
+  }
+
+  /** What went into the first layer at the rows or columns of a part. */
+  inputs(side, index) {
+    return side === "source" ? this.raw.inputs?.source : this.output(index)?.inputs;
+  }
+}

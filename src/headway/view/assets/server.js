@@ -1,0 +1,58 @@
+/** The server that gave out this page: the newest question wins, mistakes come back in words. */
+
+export class Server {
+  constructor() {
+    this.number = 0;
+    this.abort = null;
+    this.token = "";
+  }
+
+  /**
+   * Asks for an inspection. An answer that a newer question has overtaken is null.
+   * @param {Object<string, any>} question
+   */
+  async inspect(question) {
+    const number = ++this.number;
+    this.abort?.abort();
+    this.abort = new AbortController();
+    try {
+      const answer = await this.ask("/inspect", {
+        method: "POST",
+        body: JSON.stringify(question),
+        signal: this.abort.signal,
+        headers: { "Content-Type": "application/json" },
+      });
+      return number === this.number ? answer : null;
+    } catch (error) {
+      if (error.name === "AbortError" || number !== this.number) return null;
+      throw error;
+    }
+  }
+
+  /** @returns {Promise<{name: string, task: string}[]>} */
+  async models() {
+    const answer = await this.ask("/models");
+    return Array.isArray(answer) ? answer : answer.models;
+  }
+
+  /** @param {string} model @returns {Promise<Object<string, any>[]>} */
+  async training(model) {
+    const answer = await this.ask(`/training?model=${encodeURIComponent(model)}`);
+    return Array.isArray(answer) ? answer : answer.rows;
+  }
+
+  async ask(path, options = {}) {
+    const headers = { ...options.headers, ...(this.token ? { Authorization: `Bearer ${this.token}` } : {}) };
+    let response;
+    try {
+      response = await fetch(path, { ...options, headers });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Error("The server does not answer.");
+    }
+    const body = await response.json().catch(() => null);
+    if (response.ok && body !== null) return body;
+    const problem = new Error(body?.error?.message ?? `The server answered ${response.status}.`);
+    throw Object.assign(problem, { status: response.status });
+  }
+}
