@@ -167,6 +167,12 @@ def test_standard_input(view, arguments):
     assert json.loads(stdout)["source"]["text"] == "one two"
 
 
+def test_standard_input_with_nothing_in_it(view):
+    code, stdout, stderr = view("run", "--json", typed=b"")
+    assert (code, stdout) == (1, "")
+    assert "the text is blank" in stderr
+
+
 def test_pictures(view, place):
     pytest.importorskip("matplotlib")
     for name, options in {
