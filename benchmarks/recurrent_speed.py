@@ -5,7 +5,6 @@ of dropout, allocator and wait policy; rounds of the contestants take turns. The
 costs beside `dot`. Progress goes to standard error; the last line, on standard output, is JSON.
 """
 
-import argparse
 import json
 import math
 import os
@@ -16,33 +15,30 @@ from statistics import median
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, dropout, embedding, linear
-from train_speed import (
-    CLIP,
+from alike import start_alike
+from rounds import (
     DROPOUT,
-    LEARNING_RATE,
     OURS,
     PLAIN,
     SEED,
-    SMOOTHING,
     Contestant,
     Headway,
+    TorchLoop,
     check_same_model,
+    parse_rounds,
     ratio,
+    rounds_parser,
     run_rounds,
     say,
-    start_alike,
     synthetic,
     update_batches,
 )
+from torch import Tensor, nn
+from torch.nn.functional import dropout, embedding, linear
 
 from headway.models import FAMILIES, SequenceModel, Vocabularies
 from headway.nn.scores import SCORES
 from headway.tasks.loss import Batch
-from headway.text import PAD
-from headway.training.optimiser import make_optimizer
-from headway.training.settings import TrainConfig
 
 PEER = "torch.nn"
 FORMS = {"bahdanau": "additive", "luong": "general"}
@@ -149,37 +145,6 @@ def copy_weights(ours: SequenceModel, theirs: PlainModel) -> None:
     theirs.load_state_dict(found)
 
 
-class TorchLoop:
-    """A plain training loop."""
-
-    def __init__(self, model: PlainModel) -> None:
-        self.model = model.train()
-        self.optimizer = make_optimizer(model, TrainConfig(), LEARNING_RATE)
-        torch.manual_seed(SEED)
-
-    @torch.inference_mode()
-    def loss(self, batch: Batch) -> float:
-        self.model.eval()
-        value = self.forward(batch, smoothing=0.0).item()
-        self.model.train()
-        return value
-
-    def forward(self, batch: Batch, smoothing: float = SMOOTHING) -> Tensor:
-        return cross_entropy(
-            self.model(batch).flatten(0, 1),
-            batch["tgt_out"].flatten(),
-            ignore_index=PAD,
-            label_smoothing=smoothing,
-        )
-
-    def update(self, batch: Batch, number: int) -> int:
-        self.optimizer.zero_grad(set_to_none=True)
-        self.forward(batch).backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
-        self.optimizer.step()
-        return int((batch["tgt_out"] != PAD).sum())
-
-
 def make_contestants(setting: Setting, form: str, threads: int) -> dict[str, Contestant]:
     """All with the same weights."""
     torch.set_num_threads(threads)  # what the updater divides among its workers
@@ -188,7 +153,7 @@ def make_contestants(setting: Setting, form: str, threads: int) -> dict[str, Con
     return {
         OURS: Headway(headway_model(setting, form, FORMS[form]), workers=threads),
         PLAIN: Headway(headway_model(setting, form, FORMS[form]), workers=1),
-        PEER: TorchLoop(plain),
+        PEER: TorchLoop(plain, logits=plain),
     }
 
 
@@ -260,21 +225,8 @@ def report(
     }
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--updates", type=int, help="updates in a round")
-    parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args(arguments)
-    for name in ("rounds", "updates", "threads"):
-        value = getattr(given, name)
-        if value is not None and value < 1:
-            parser.error(f"--{name} is {value}; expected 1 or more")
-    return given
-
-
 def main(arguments: Sequence[str] | None = None, setting: Setting | None = None) -> int:
-    given = parse(arguments)
+    given = parse_rounds(rounds_parser(__doc__), arguments)
     setting = setting or Setting()
     if given.updates is not None:
         setting = replace(setting, updates=given.updates)

@@ -6,45 +6,47 @@ the work is done. Progress goes to standard error; the last line, on standard ou
 """
 
 import argparse
-import gc
 import json
 import os
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import count, islice
 from pathlib import Path
 from statistics import median
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
 import torch
 from alike import start_alike
+from rounds import (
+    DROPOUT,
+    MAX_LENGTH,
+    OURS,
+    PLAIN,
+    SEED,
+    Contestant,
+    Examples,
+    Headway,
+    TorchLoop,
+    check_same_model,
+    parse_rounds,
+    ratio,
+    rounds_parser,
+    run_rounds,
+    say,
+    synthetic,
+    update_batches,
+)
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
-from headway.data.batches import Batches
-from headway.data.collate import pair_batch
 from headway.data.corpora import Corpus
 from headway.data.read import read
-from headway.errors import DataError, HeadwayError, MissingExtra
+from headway.errors import HeadwayError, MissingExtra
 from headway.models import FAMILIES, SequenceModel, Vocabularies
 from headway.tasks.loss import Batch
-from headway.tasks.sequence_loss import SequenceLoss
 from headway.tasks.translate import TextConfig, Translate
-from headway.text import BOS, EOS, PAD, UNK
-from headway.training.optimiser import make_optimizer
-from headway.training.processes import Processes
-from headway.training.settings import TrainConfig
-from headway.training.update import Updater
+from headway.text import BOS, EOS, PAD
 
-OURS, PLAIN, PEER = "headway", "headway plain", "huggingface"
-DROPOUT, SMOOTHING, CLIP, SEED = 0.1, 0.1, 1.0, 1
-LEARNING_RATE = 1e-4  # low: post-norm without a warm-up must not run into infinities
-MAX_LENGTH = 256  # tokens of an example; longer ones are left out, as `headway train` does
-SENTENCES = 20_000
-WARMING = 2  # updates before the clock runs
+PEER = "huggingface"
 
 
 @dataclass(frozen=True)
@@ -73,56 +75,6 @@ SIZES: dict[str, tuple[Setting, ...]] = {
 # Data
 
 
-class Examples:
-    """Encoded pairs in memory, each side with its end mark."""
-
-    def __init__(
-        self, sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], vocabulary: int
-    ) -> None:
-        pairs = list(zip(sources, targets, strict=True))
-        kept = [pair for pair in pairs if max(map(len, pair)) <= MAX_LENGTH]
-        if not kept:
-            raise DataError(
-                f"none of {len(pairs)} pairs has at most {MAX_LENGTH} tokens on each side; "
-                "give files with shorter lines"
-            )
-        if len(kept) < len(pairs):
-            say(f"left out {len(pairs) - len(kept)} pairs of more than {MAX_LENGTH} tokens")
-        self.columns = {"source": [s for s, _ in kept], "target": [t for _, t in kept]}
-        self.vocabulary = vocabulary
-
-    def __len__(self) -> int:
-        return len(self.columns["source"])
-
-    def lengths(self, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
-        return np.array([len(values) for values in self.columns[column][start:stop]])
-
-    def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
-        source, target = self.columns["source"], self.columns["target"]
-        return pair_batch([source[i] for i in indices], [target[i] for i in indices])
-
-
-def synthetic(vocabulary: int, sentences: int = SENTENCES) -> Examples:
-    """Sentences of captions' lengths (median 14 tokens, a long tail) and Zipf's frequencies.
-
-    A target is about as long as its source, give or take a fifth.
-    """
-    rng = np.random.default_rng(SEED)
-    words = np.arange(UNK + 1, vocabulary)
-    chances = 1.0 / np.arange(1, len(words) + 1)
-    chances /= chances.sum()
-
-    def side(lengths: np.ndarray) -> list[np.ndarray]:
-        ends = np.cumsum(np.clip(lengths.round().astype(int), 2, MAX_LENGTH))
-        drawn = rng.choice(words, ends[-1], p=chances)
-        drawn[ends - 1] = EOS
-        return np.split(drawn, ends[:-1])
-
-    sources = np.exp(rng.normal(np.log(14), 0.35, sentences))
-    targets = sources * np.exp(rng.normal(0.0, 0.2, sentences))
-    return Examples(side(sources), side(targets), vocabulary)
-
-
 def from_files(source: str, target: str, vocabulary: int) -> Examples:
     """Lines of two files, cut by a shared vocabulary that is learnt from them."""
     corpus = Corpus(source=source, target=target)
@@ -130,20 +82,6 @@ def from_files(source: str, target: str, vocabulary: int) -> Examples:
     task = Translate.learn(lambda: iter(rows), TextConfig(size=vocabulary))
     sources, targets = (task.source.encode_batch([row[i] for row in rows]) for i in (0, 1))
     return Examples(sources, targets, task.source.tokenizer.size)
-
-
-def update_batches(examples: Examples, tokens: int, number: int) -> list[dict[str, Tensor]]:
-    """The batches of the first updates, in headway's order; epochs follow each other."""
-    batches = Batches(examples, ("target", "source"), tokens, SEED)
-    order: Iterator[np.ndarray] = (indices for e in count() for indices in batches.epoch(e))
-    return [examples.batch(indices) for indices in islice(order, number)]
-
-
-def split_rows(batch: Batch, parts: int) -> list[dict[str, Tensor]]:
-    """The batch as micro-batches, padded as before: together the same rows and columns."""
-    pieces = {name: value.tensor_split(parts) for name, value in batch.items()}
-    split = [{name: piece[i] for name, piece in pieces.items()} for i in range(parts)]
-    return [part for part in split if len(part["src"])]
 
 
 # Models
@@ -251,75 +189,20 @@ def copy_to_marian(ours: SequenceModel, theirs: Any) -> None:
 # Contestants
 
 
-class Contestant(Protocol):
-    """Something that trains."""
+def hugging_face(model: Any) -> TorchLoop:
+    """Marian in the training loop that its users write."""
 
-    def loss(self, batch: Batch) -> float:
-        """Mean over target tokens, without dropout and smoothing."""
-        ...
-
-    def update(self, batch: Batch, number: int) -> int:
-        """One update; returns how many target tokens it has counted."""
-        ...
-
-
-class Headway:
-    """headway's own update. With several workers the batch is divided among them, by rows."""
-
-    def __init__(self, model: SequenceModel, workers: int) -> None:
-        self.workers = workers
-        self.objective = SequenceLoss(model, SMOOTHING).train()
-        optimizer = make_optimizer(model, TrainConfig(), LEARNING_RATE)
-        self.updater = Updater(self.objective, optimizer, SEED, CLIP, Processes(), workers=workers)
-
-    @torch.inference_mode()
-    def loss(self, batch: Batch) -> float:
-        total = self.objective.eval()(batch)["loss"].item()
-        self.objective.train()
-        return total / self.objective.counts(batch)["loss"]
-
-    def update(self, batch: Batch, number: int) -> int:
-        parts = split_rows(batch, self.workers)
-        return self.updater(list(enumerate(parts)), number, LEARNING_RATE).tokens
-
-
-class HuggingFace:
-    """Marian in the training loop that its users write, without mistakes that cost time."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model.train()
-        self.optimizer = make_optimizer(model, TrainConfig(), LEARNING_RATE)
-        self.parameters = [p for p in model.parameters() if p.requires_grad]
-        torch.manual_seed(SEED)
-
-    @torch.inference_mode()
-    def loss(self, batch: Batch) -> float:
-        self.model.eval()
-        value = self.forward(batch, smoothing=0.0).item()
-        self.model.train()
-        return value
-
-    def forward(self, batch: Batch, smoothing: float = SMOOTHING) -> Tensor:
+    def logits(batch: Batch) -> Tensor:
         # No mask for the decoder: causality hides the padding, and the kernel has a fast way then.
-        logits = self.model(
+        found: Tensor = model(
             input_ids=batch["src"],
             attention_mask=batch["src_valid"],
             decoder_input_ids=batch["tgt_in"],
             use_cache=False,
         ).logits  # (B, T, V)
-        return cross_entropy(
-            logits.flatten(0, 1),
-            batch["tgt_out"].flatten(),
-            ignore_index=PAD,
-            label_smoothing=smoothing,
-        )
+        return found
 
-    def update(self, batch: Batch, number: int) -> int:
-        self.optimizer.zero_grad(set_to_none=True)
-        self.forward(batch).backward()
-        torch.nn.utils.clip_grad_norm_(self.parameters, CLIP)
-        self.optimizer.step()
-        return int((batch["tgt_out"] != PAD).sum())
+    return TorchLoop(model, logits)
 
 
 def make_contestants(setting: Setting, vocabulary: int, threads: int) -> dict[str, Contestant]:
@@ -330,14 +213,8 @@ def make_contestants(setting: Setting, vocabulary: int, threads: int) -> dict[st
     return {
         OURS: Headway(headway_model(setting, vocabulary), workers=threads),
         PLAIN: Headway(headway_model(setting, vocabulary), workers=1),
-        PEER: HuggingFace(marian),
+        PEER: hugging_face(marian),
     }
-
-
-def check_same_model(contestants: Mapping[str, Contestant], batch: Batch) -> None:
-    losses = {name: contestant.loss(batch) for name, contestant in contestants.items()}
-    if max(losses.values()) - min(losses.values()) > 1e-4 * max(losses.values()):
-        raise RuntimeError(f"not the same model: losses {losses}")
 
 
 # Measuring
@@ -356,66 +233,6 @@ def matmul_flops(setting: Setting, vocabulary: int, batch: Batch) -> int:
     decoder = B * T * (6 * D * D + 2 * D * F) + B * S * 2 * D * D + 2 * B * T * (T + S) * D
     output = int(batch["tgt_valid"].sum()) * D * vocabulary
     return 3 * 2 * (setting.layers * (encoder + decoder) + output)
-
-
-def matmul_rate(threads: int, seconds: float = 0.5, size: int = 1024) -> float:
-    """Operations per second of large float32 matrix products."""
-    torch.set_num_threads(threads)
-    a, b, out = (torch.randn(size, size) for _ in range(3))
-    torch.mm(a, b, out=out)
-    start, done = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
-        torch.mm(a, b, out=out)
-        done += 1
-    return done * 2 * size**3 / (time.perf_counter() - start)
-
-
-def speed(contestant: Contestant, batches: Sequence[Batch], first: int, threads: int) -> float:
-    """Target tokens per second over some updates, the first of them number `first`."""
-    torch.set_num_threads(threads)
-    gc.collect()
-    start = time.perf_counter()
-    tokens = sum(contestant.update(batch, n) for n, batch in enumerate(batches, first))
-    seconds = time.perf_counter() - start
-    expected = sum(int(batch["tgt_valid"].sum()) for batch in batches)
-    if tokens != expected:
-        raise RuntimeError(f"not the same work: {tokens} target tokens instead of {expected}")
-    return tokens / seconds
-
-
-def run_rounds(
-    contestants: Mapping[str, Contestant], batches: Sequence[Batch], rounds: int, threads: int
-) -> tuple[dict[str, list[float]], list[float]]:
-    """Speeds of each contestant, and the rate of matrix products, in every round.
-
-    Each round begins with another contestant, so that nobody always comes after the same one.
-    """
-    for contestant in contestants.values():
-        speed(contestant, batches[:WARMING], 1, threads)
-    updates = len(batches) // rounds
-    speeds: dict[str, list[float]] = {name: [] for name in contestants}
-    rates = []
-    names = list(contestants)
-    for i in range(rounds):
-        rates.append(matmul_rate(threads))
-        part = batches[i * updates : (i + 1) * updates]
-        for name in names[i % len(names) :] + names[: i % len(names)]:
-            found = speed(contestants[name], part, WARMING + 1 + i * updates, threads)
-            speeds[name].append(found)
-        shown = ", ".join(f"{name} {speeds[name][-1]:,.0f}" for name in names)
-        say(f"  round {i + 1}/{rounds}: {shown} tokens/s; {rates[-1] / 1e9:.0f} GFLOP/s")
-    return speeds, rates
-
-
-def ratio(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
-    """Of the medians; and of each round, with the least and the greatest."""
-    each = [one / other for one, other in zip(ours, theirs, strict=True)]
-    return {
-        "of_medians": round(median(ours) / median(theirs), 3),
-        "of_rounds": [round(value, 3) for value in each],
-        "least": round(min(each), 3),
-        "greatest": round(max(each), 3),
-    }
 
 
 def compare(setting: Setting, examples: Examples, rounds: int, threads: int) -> dict[str, Any]:
@@ -452,10 +269,6 @@ def compare(setting: Setting, examples: Examples, rounds: int, threads: int) -> 
 
 
 # The program
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def say_result(result: Mapping[str, Any]) -> None:
@@ -502,18 +315,11 @@ def report(
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = rounds_parser(__doc__)
     parser.add_argument("--size", choices=sorted(SIZES), default="tiny")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--updates", type=int, help="updates in a round, in place of the size's")
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--source", help="file of source lines, .gz allowed; else synthetic")
     parser.add_argument("--target", help="file of target lines")
-    given = parser.parse_args(arguments)
-    for name in ("rounds", "updates", "threads"):
-        value = getattr(given, name)
-        if value is not None and value < 1:
-            parser.error(f"--{name} is {value}; expected 1 or more")
+    given = parse_rounds(parser, arguments)
     if (given.source is None) != (given.target is None):
         parser.error("--source and --target go together; give both or neither")
     return given

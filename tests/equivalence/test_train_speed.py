@@ -35,6 +35,7 @@ V, SMOOTHING, SEED = 600, 0.1, 7  # more words than a chunk of the loss has posi
 
 sys.path.insert(0, str(FOLDER))  # the programs find each other there
 bench = importlib.import_module("train_speed")
+rounds = importlib.import_module("rounds")
 sys.path.remove(str(FOLDER))
 TOY = bench.Setting("toy", 16, 24, 2, 2, V, 128, updates=1)
 
@@ -64,7 +65,7 @@ def both_models(dropout=0.0):
 
 def long_batch():
     """More positions than one chunk of the loss, of unequal lengths."""
-    examples = bench.synthetic(V, 60)
+    examples = rounds.synthetic(V, 60)
     return examples.batch(np.arange(60))
 
 
@@ -126,7 +127,7 @@ def test_gradients_of_divided_updates_are_those_of_the_plain_path(workers):
         processes=Processes(),
         workers=workers,
     )
-    parts = bench.split_rows(batch, 2)
+    parts = rounds.split_rows(batch, 2)
     result = updater(list(enumerate(parts)), update=1, lr=0.0)
     total = sum(plain(reference, part, microbatch_seed(SEED, 1, i)) for i, part in enumerate(parts))
     loss = total / batch["tgt_valid"].sum()
@@ -139,7 +140,7 @@ def test_gradients_of_divided_updates_are_those_of_the_plain_path(workers):
 def test_marian_with_copied_weights_has_the_same_loss_and_gradients(batch):
     ours, theirs = both_models()
     mine = fast(ours, batch, SEED) / batch["tgt_valid"].sum()
-    other = bench.HuggingFace(theirs).forward(batch, SMOOTHING)
+    other = bench.hugging_face(theirs).forward(batch, SMOOTHING)
     mine.backward(), other.backward()
     torch.testing.assert_close(mine, other, rtol=1e-5, atol=0.0)
     check_same(bench.marian_layout(gradients(ours)), gradients(theirs))
@@ -158,7 +159,7 @@ def test_marian_drops_at_the_same_places(monkeypatch):
     mine = fast(ours, batch, SEED) / batch["tgt_valid"].sum()
     monkeypatch.setattr(torch.nn.functional, "dropout", dropout)
     with drawing_from(torch.Generator().manual_seed(SEED)):
-        other = bench.HuggingFace(theirs).forward(batch, SMOOTHING)
+        other = bench.hugging_face(theirs).forward(batch, SMOOTHING)
     mine.backward(), other.backward()
     # Embeddings of both sides, two branches of an encoder layer, three of a decoder layer.
     assert sum(p > 0 for p in rates) == 2 + TOY.layers * (2 + 3)
@@ -168,7 +169,7 @@ def test_marian_drops_at_the_same_places(monkeypatch):
 
 def test_both_train_the_same_without_dropout():
     ours, theirs = both_models()
-    ours, theirs = bench.Headway(ours, workers=1), bench.HuggingFace(theirs)
+    ours, theirs = rounds.Headway(ours, workers=1), bench.hugging_face(theirs)
     for number in range(1, 4):
         batch = some_batch(number, V)
         assert ours.update(batch, number) == theirs.update(batch, number)
@@ -192,7 +193,7 @@ def test_operations_are_those_that_torch_counts():
 
 
 def test_synthetic_sentences():
-    examples = bench.synthetic(V, 500)
+    examples = rounds.synthetic(V, 500)
     for column in ("source", "target"):
         assert all(s[-1] == EOS and (s[:-1] > EOS).all() for s in examples.columns[column])
         assert max(s.max() for s in examples.columns[column]) < V
@@ -200,13 +201,13 @@ def test_synthetic_sentences():
         assert lengths.min() >= 2
         assert 12 <= np.median(lengths) <= 16
         assert lengths.max() > 1.5 * np.median(lengths)
-    again = bench.synthetic(V, 500)
+    again = rounds.synthetic(V, 500)
     assert all(map(np.array_equal, examples.columns["target"], again.columns["target"]))
 
 
 def test_batches_keep_to_the_budget_and_go_on_after_an_epoch():
-    examples = bench.synthetic(V, 40)
-    batches = bench.update_batches(examples, 256, 20)
+    examples = rounds.synthetic(V, 40)
+    batches = rounds.update_batches(examples, 256, 20)
     assert len(batches) == 20
     assert all(batch[name].numel() <= 256 for batch in batches for name in ("src", "tgt_in"))
 
@@ -214,7 +215,7 @@ def test_batches_keep_to_the_budget_and_go_on_after_an_epoch():
 @pytest.mark.parametrize("parts", [1, 2, 4, 9])
 def test_split_rows_are_the_batch(parts):
     batch = some_batch(vocabulary=V)  # 6 rows
-    split = bench.split_rows(batch, parts)
+    split = rounds.split_rows(batch, parts)
     assert len(split) == min(parts, 6)
     for name, value in batch.items():
         assert torch.equal(torch.cat([part[name] for part in split]), value)
@@ -230,15 +231,15 @@ def test_files_are_cut_by_a_vocabulary_of_their_own(tmp_path):
 
 
 def test_overlong_pairs_are_left_out_and_counted(capsys):
-    short, long = np.array([5, EOS]), np.full(bench.MAX_LENGTH + 1, EOS)
-    assert len(bench.Examples([short, short], [short, long], V)) == 1
+    short, long = np.array([5, EOS]), np.full(rounds.MAX_LENGTH + 1, EOS)
+    assert len(rounds.Examples([short, short], [short, long], V)) == 1
     assert capsys.readouterr().err == "left out 1 pairs of more than 256 tokens\n"
-    with pytest.raises(bench.DataError, match="none of 1 pairs has at most 256 tokens"):
-        bench.Examples([long], [short], V)
+    with pytest.raises(rounds.DataError, match="none of 1 pairs has at most 256 tokens"):
+        rounds.Examples([long], [short], V)
 
 
 def test_ratio_by_hand():
-    assert bench.ratio([3.0, 2.0, 4.0], [2.0, 1.0, 4.0]) == {
+    assert rounds.ratio([3.0, 2.0, 4.0], [2.0, 1.0, 4.0]) == {
         "of_medians": 1.5,
         "of_rounds": [1.5, 2.0, 1.0],
         "least": 1.0,
@@ -262,19 +263,19 @@ class Counting:
 
 def test_less_work_is_refused():
     with pytest.raises(RuntimeError, match="not the same work: 29 target tokens instead of 30"):
-        bench.speed(Counting(missing=1), [some_batch()], 1, threads=1)
+        rounds.speed(Counting(missing=1), [some_batch()], 1, threads=1)
 
 
 def test_another_model_is_refused():
     with pytest.raises(RuntimeError, match="not the same model"):
-        bench.check_same_model({"a": Counting(value=1.0), "b": Counting(value=1.01)}, some_batch())
+        rounds.check_same_model({"a": Counting(value=1.0), "b": Counting(value=1.01)}, some_batch())
 
 
 def test_every_round_has_new_batches_for_all(monkeypatch):
-    monkeypatch.setattr(bench, "matmul_rate", lambda threads: 1e9)
+    monkeypatch.setattr(rounds, "matmul_rate", lambda threads: 1e9)
     contestants = {"a": Counting(), "b": Counting()}
     batches = [some_batch(seed) for seed in range(6)]
-    speeds, rates = bench.run_rounds(contestants, batches, rounds=3, threads=1)
+    speeds, rates = rounds.run_rounds(contestants, batches, rounds=3, threads=1)
     assert rates == [1e9] * 3
     assert [len(values) for values in speeds.values()] == [3, 3]
     for contestant in contestants.values():
@@ -284,7 +285,7 @@ def test_every_round_has_new_batches_for_all(monkeypatch):
 def test_the_program_ends_with_one_line_of_json(monkeypatch, capsys):
     smaller = bench.Setting("smaller", 16, 24, 2, 1, 300, 64, updates=1)
     monkeypatch.setitem(bench.SIZES, "tiny", (TOY, smaller))
-    monkeypatch.setattr(bench, "matmul_rate", partial(bench.matmul_rate, seconds=0.01, size=64))
+    monkeypatch.setattr(rounds, "matmul_rate", partial(rounds.matmul_rate, seconds=0.01, size=64))
     assert bench.main(["--rounds", "2", "--threads", "1"]) == 0
     output = capsys.readouterr()
     (line,) = output.out.splitlines()

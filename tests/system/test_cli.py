@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cli_place import commands_in
 
 from headway.cli import main
 
@@ -63,11 +64,7 @@ def place(tmp_path_factory):
     write_pairs(folder, "valid", 8, first=100)
     write_pairs(folder, "test", 8, first=200)
     (folder / "run.toml").write_text(RUN_FILE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        patch.setenv("OMP_NUM_THREADS", "1")
-        patch.delenv("HEADWAY_DATA", raising=False)
-        patch.chdir(folder)
+    with commands_in(folder):
         yield folder
 
 
@@ -84,32 +81,6 @@ def trained(place):
     stdout, stderr = process.communicate(timeout=300)
     assert process.returncode == 0, stderr
     return stdout, stderr
-
-
-@pytest.fixture
-def headway(place, capfd):
-    """Runs a command in this process: exit code, standard output, standard error."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(list(arguments))
-        return code, *capfd.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def fails(headway):
-    """Runs a command that must fail with the code and say one line, which is given back."""
-
-    def run(code: int, *arguments: str) -> str:
-        got, stdout, stderr = headway(*arguments)
-        assert (got, stdout) == (code, ""), stderr
-        last = stderr.splitlines()[-1]
-        assert last.startswith("headway: error: ")
-        assert "Traceback" not in stderr
-        return last.removeprefix("headway: error: ")
-
-    return run
 
 
 # Starting

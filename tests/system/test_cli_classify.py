@@ -6,6 +6,7 @@ import random
 import sys
 
 import pytest
+from cli_place import commands_in
 
 from headway.cli import main
 
@@ -59,32 +60,9 @@ def place(tmp_path_factory):
     (folder / "texts").write_text("a fine film\na dull film\n", "utf-8")
     (folder / "labels").write_text("five\none\n", "utf-8")
     (folder / "run.toml").write_text(RUN_FILE, "utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        patch.setenv("OMP_NUM_THREADS", "1")
-        patch.delenv("HEADWAY_DATA", raising=False)
-        patch.chdir(folder)
+    with commands_in(folder):
         assert main(["train", "run.toml", "--out", "run"]) == 0
         yield folder
-
-
-@pytest.fixture
-def headway(place, capfd):
-    def run(*arguments):
-        code = main(list(arguments))
-        return code, *capfd.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def fails(headway):
-    def run(*arguments, code=2):
-        found, stdout, stderr = headway(*arguments)
-        assert (found, stdout) == (code, ""), stderr
-        return stderr.splitlines()[-1].removeprefix("headway: error: ")
-
-    return run
 
 
 def test_it_learns_and_says_how_well(headway):
@@ -142,7 +120,7 @@ def test_data_of_ones_own(headway, place):
 
 def test_long_lines_are_refused_or_cut(headway, fails, place):
     (place / "long.txt").write_text("fine\n" + "warm " * 30 + "\n", "utf-8")
-    assert fails("predict", "run", "long.txt", code=1) == (
+    assert fails(1, "predict", "run", "long.txt") == (
         "long.txt:2 has 31 tokens and the model was trained with at most 20; shorten it, or have "
         "it cut off (--cut)"
     )
@@ -152,11 +130,11 @@ def test_long_lines_are_refused_or_cut(headway, fails, place):
 
 def test_labels_that_are_wrong(fails, place):
     (place / "wrong.csv").write_text("review,stars\nfine,five\ndull,two\n", "utf-8")
-    assert fails("evaluate", "run", "--data", "wrong.csv", code=1) == (
+    assert fails(1, "evaluate", "run", "--data", "wrong.csv") == (
         "wrong.csv:3: the training data have no label 'two'; expected one of five, one, three"
     )
     (place / "wrong.csv").write_text("review,stars\nfine,five\ncold,one\ndull,\n", "utf-8")
-    assert fails("train", "run.toml", "--out", "no", "data.train.file=wrong.csv", code=1) == (
+    assert fails(1, "train", "run.toml", "--out", "no", "data.train.file=wrong.csv") == (
         "wrong.csv:4: the label is empty; give one, or leave the line out"
     )
     assert not (place / "no").exists()
@@ -165,14 +143,14 @@ def test_labels_that_are_wrong(fails, place):
 def test_commands_that_do_not_fit(fails):
     for verb in ("translate", "score", "export"):
         extra = ["--to", "hf", "--out", "x"] if verb == "export" else []
-        assert fails(verb, "run", *extra) == (
+        assert fails(2, verb, "run", *extra) == (
             f"headway {verb} has no use for run, which was trained for task 'classify'; "
             "try headway evaluate run or headway predict run"
         )
 
 
 def test_options_that_do_not_fit(fails):
-    assert fails("evaluate", "run", "--beam", "3") == (
+    assert fails(2, "evaluate", "run", "--beam", "3") == (
         "--beam has no meaning for run, which was trained for task 'classify'; leave it out"
     )
 
@@ -182,7 +160,7 @@ def test_predict_refuses_other_runs(headway, fails, place):
     small = "[model]\nd_model = 8\nn_heads = 2\nd_ff = 8\nlayers = 1\nfamily = 'decoder'\n"
     (place / "language.toml").write_text(lines + small + "[train]\nsteps = 1\n", "utf-8")
     assert headway("train", "language.toml", "--out", "language")[0] == 0
-    assert fails("predict", "language") == (
+    assert fails(2, "predict", "language") == (
         "headway predict has no use for language, which was trained for task 'language'; "
         "try headway evaluate language or headway score language"
     )

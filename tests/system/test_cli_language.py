@@ -5,6 +5,7 @@ import math
 import random
 
 import pytest
+from cli_place import commands_in
 
 from headway.cli import main
 
@@ -46,32 +47,9 @@ def place(tmp_path_factory):
     (folder / "book.txt").write_text("\n".join(lines) + "\n", "utf-8")
     (folder / "lines.txt").write_text("the cat sat\n\nzzz\n", "utf-8")
     (folder / "run.toml").write_text(RUN_FILE, "utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        patch.setenv("OMP_NUM_THREADS", "1")
-        patch.delenv("HEADWAY_DATA", raising=False)
-        patch.chdir(folder)
+    with commands_in(folder):
         assert main(["train", "run.toml", "--out", "run"]) == 0
         yield folder
-
-
-@pytest.fixture
-def headway(place, capfd):
-    def run(*arguments):
-        code = main(list(arguments))
-        return code, *capfd.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def fails(headway):
-    def run(*arguments):
-        code, stdout, stderr = headway(*arguments)
-        assert (code, stdout) == (2, ""), stderr
-        return stderr.splitlines()[-1].removeprefix("headway: error: ")
-
-    return run
 
 
 def test_it_learns_and_says_how_well(headway, place):
@@ -140,24 +118,24 @@ def test_commands_that_do_not_fit_name_those_that_do(fails):
         "has no use for run, which was trained for task 'language'; "
         "try headway evaluate run or headway score run"
     )
-    assert fails("translate", "run", "lines.txt") == f"headway translate {expected}"
-    assert fails("export", "run", "--to", "hf", "--out", "out") == f"headway export {expected}"
-    assert fails("search-report", "run") == f"headway search-report {expected}"
+    assert fails(2, "translate", "run", "lines.txt") == f"headway translate {expected}"
+    assert fails(2, "export", "run", "--to", "hf", "--out", "out") == f"headway export {expected}"
+    assert fails(2, "search-report", "run") == f"headway search-report {expected}"
 
 
 def test_options_that_do_not_fit_are_refused(fails):
-    assert fails("evaluate", "run", "--beam", "3") == (
+    assert fails(2, "evaluate", "run", "--beam", "3") == (
         "--beam has no meaning for run, which was trained for task 'language'; leave it out"
     )
-    assert fails("score", "run", "--source", "lines.txt").startswith(
+    assert fails(2, "score", "run", "--source", "lines.txt").startswith(
         "--source has no meaning for run"
     )
-    assert fails("evaluate", "run", "--metric", "bleu") == (
+    assert fails(2, "evaluate", "run", "--metric", "bleu") == (
         "no metric 'bleu' for task 'language'; expected one of loss, perplexity, "
         "bits_per_character, bits_per_byte, word_perplexity"
     )
     assert "expected one of auto, lines, text" in fails(
-        "evaluate", "run", "--data", "lines.txt", "--format", "book"
+        2, "evaluate", "run", "--data", "lines.txt", "--format", "book"
     )
 
 
@@ -165,7 +143,7 @@ def test_a_model_that_does_not_fit_is_refused(fails, place):
     (place / "odd.toml").write_text(
         'task = "language"\ndata.train = "lines.txt"\nmodel.family = "transformer"\n', "utf-8"
     )
-    message = fails("train", "odd.toml", "--out", "no")
+    message = fails(2, "train", "odd.toml", "--out", "no")
     assert "goes without a source, which model.family = 'transformer' does not" in message
     assert not (place / "no").exists()
 
@@ -254,7 +232,7 @@ def test_what_cannot_be_counted_leaves_nothing_behind(settings, message, fails, 
         f'[model]\nfamily = "markov"\n{settings}',
         "utf-8",
     )
-    assert fails("train", "short.toml", "--out", "short") == message
+    assert fails(2, "train", "short.toml", "--out", "short") == message
     assert not (place / "short").exists()
 
 
@@ -262,5 +240,5 @@ def test_a_markov_chain_does_not_translate(fails, place):
     (place / "pairs.toml").write_text(
         'data.train = "pairs.tsv"\nmodel.family = "markov"\n', "utf-8"
     )
-    message = fails("train", "pairs.toml", "--out", "no")
+    message = fails(2, "train", "pairs.toml", "--out", "no")
     assert "reads a source, which model.family = 'markov' does not; take one of transf" in message

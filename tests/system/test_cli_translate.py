@@ -1,15 +1,14 @@
 """`headway translate` with everything it offers: requests, terms, alignments, traces, ensembles."""
 
 import gzip
-import io
 import json
 import math
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from cli_place import commands_in
 
 from headway.cli import main
 from headway.cli.options import Grouped
@@ -54,31 +53,12 @@ def place(tmp_path_factory):
     (folder / "pairs.tsv").write_text("".join(lines))
     (folder / "run.toml").write_text(RUN_FILE)
     (folder / "inputs.txt").write_text("one two three\n\nsix\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        patch.setenv("OMP_NUM_THREADS", "1")
-        patch.delenv("HEADWAY_DATA", raising=False)
-        patch.chdir(folder)
+    with commands_in(folder):
         assert main(["train", "run.toml", "--out", "run"]) == 0
         assert main(["train", "run.toml", "seed=2", "train.steps=8", "--out", "other"]) == 0
         bytewise = ("text.kind=bytes", "train.steps=2", "data.max_length=60")
         assert main(["train", "run.toml", *bytewise, "--out", "bytes"]) == 0
         yield folder
-
-
-@pytest.fixture
-def headway(place, capfd):
-    """Runs a command: exit code, standard output, standard error."""
-
-    def run(*arguments, typed=None):
-        with pytest.MonkeyPatch.context() as patch:
-            if typed is not None:
-                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
-            capfd.readouterr()
-            code = main(list(arguments))
-        return code, *capfd.readouterr()
-
-    return run
 
 
 @pytest.fixture

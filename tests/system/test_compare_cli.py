@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from cli_place import commands_in
 
 from headway.cli import main
 from headway.runs import RunDir
@@ -52,10 +53,7 @@ def place(tmp_path_factory):
     (folder / "flat.toml").write_text(RUN_FILE.replace("LAYERS", "1"))
     (folder / "deep.toml").write_text(RUN_FILE.replace("LAYERS", "2"))
     (folder / "typo.toml").write_text(RUN_FILE.replace("LAYERS", '"two"'))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        patch.delenv("HEADWAY_DATA", raising=False)
-        patch.chdir(folder)
+    with commands_in(folder):
         yield folder
 
 

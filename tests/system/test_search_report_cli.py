@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from cli_place import commands_in
 
 from headway.cli import main
 
@@ -42,10 +43,7 @@ def place(tmp_path_factory):
     rows = [*pairs[:3], ("one two", "one two")]
     (folder / "test.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in rows))
     (folder / "run.toml").write_text(RUN_FILE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        patch.delenv("HEADWAY_DATA", raising=False)
-        patch.chdir(folder)
+    with commands_in(folder):
         assert main(["train", "run.toml", "--out", "run"]) == 0
         yield folder
 
