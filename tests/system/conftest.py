@@ -54,4 +54,6 @@ def pytest_runtest_makereport(item, call):
 
 def pytest_terminal_summary(terminalreporter):
     if _left_out:
-        terminalreporter.write_line(f"LEFT OUT: {len(_left_out)} tests of pages in a browser ({NONE})")
+        terminalreporter.write_line(
+            f"LEFT OUT: {len(_left_out)} tests of pages in a browser ({NONE})"
+        )

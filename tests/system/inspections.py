@@ -58,11 +58,11 @@ class Maker:
     def pack(self, array):
         return pack(array, self.dtype)
 
-    def vectors(self, n, places):
+    def vectors(self, n):
         """(H, n, E): a bit of noise and a bit of place, so that maps have a shape."""
         noise = self.draw.normal(size=(self.heads, n, self.inner))
         turn = self.draw.normal(size=(self.heads, 1, 1)) + 1.5
-        return noise + 2.2 * turn * codes(n, self.inner, 60.0)[None] * (places / max(n, 1)) ** 0
+        return noise + 2.2 * turn * codes(n, self.inner, 60.0)[None]
 
     def part(self, kind, layer, rows, columns, causal=False):
         scale = self.inner**-0.5
@@ -77,10 +77,11 @@ class Maker:
             "causal": causal,
             "form": "dot",
             "scale": scale,
-            "query": self.pack(self.vectors(rows, rows)),
-            "key": self.pack(self.vectors(columns, rows)),
+            "query": self.pack(self.vectors(rows)),
+            "key": self.pack(self.vectors(columns)),
             "value": self.pack(self.draw.normal(size=(self.heads, columns, self.inner))),
             "out": self.pack(self.draw.normal(size=(self.width, self.width)) * 0.1),
+            "bias": self.pack(self.draw.normal(size=self.width) * 0.05),
         }
 
     def weights_part(self, rows, columns):
@@ -97,6 +98,7 @@ class Maker:
             "weights": self.pack(raw / raw.sum(-1, keepdims=True)),
             "value": None,
             "out": None,
+            "bias": None,
         }
 
     def inputs(self, n):
@@ -229,13 +231,16 @@ def inspection(
             "parameters": 509824,
             "facts": [["Task", "translate"], ["Vocabulary", "341 and 15"], ["Seed", "1"]],
         },
-        "start": "<s>",
+        "kind": "translate",
+        "begin": "⟨bos⟩",
+        "limit": 8_000_000,
+        "left_out": [],
         "source": {"text": " ".join(source), "tokens": read},
         "search": {"beam": beam, "alpha": 1.0, "n_best": n_best},
         "outputs": outputs,
         "encoder": [],
         "memory": {},
-        "inputs": {},
+        "inputs": None,
         "trace": trace,
         "positions": None,
         "training": {"rows": training_rows()},
@@ -251,17 +256,17 @@ def transformer(made, maker):
     made["encoder"] = [maker.part("encoder", layer, n, n) for layer in layers]
     for layer in layers:
         part = maker.part("cross", layer, 1, n)
-        made["memory"][part["name"]] = {key: part[key] for key in ("key", "value", "out")}
+        made["memory"][part["name"]] = {key: part[key] for key in ("key", "value", "out", "bias")}
     for output in made["outputs"]:
         length = len(output["tokens"])
         output["attention"] = [maker.part("decoder", i, length, length, True) for i in layers]
         for layer in layers:
             part = maker.part("cross", layer, length, n)
-            for key in ("key", "value", "out"):
+            for key in ("key", "value", "out", "bias"):
                 del part[key]
             output["attention"].append(part)
         output["inputs"] = maker.inputs(length)
-    made["inputs"] = {"source": maker.inputs(n)}
+    made["inputs"] = maker.inputs(n)
     made["positions"] = {
         "kind": "sinusoidal",
         "base": 10000.0,
@@ -273,15 +278,18 @@ def gru(made, maker):
     n = len(made["source"]["tokens"])
     for output in made["outputs"]:
         output["attention"] = [maker.weights_part(len(output["tokens"]), n)]
+        output["inputs"] = None
 
 
 def plain(made, maker):
     for output in made["outputs"]:
         output["attention"] = []
+        output["inputs"] = None
 
 
 def language(made, maker):
-    made["source"] = {"text": "", "tokens": []}
+    made.update(kind="language", source=None, search=None, trace=None)
+    del made["outputs"][1:]
     for output in made["outputs"]:
         length = len(output["tokens"])
         output["attention"] = [
@@ -293,11 +301,19 @@ def language(made, maker):
 def labels(made, maker):
     n = len(made["source"]["tokens"])
     made["encoder"] = [maker.part("encoder", layer, n, n) for layer in range(maker.layers)]
-    made["inputs"] = {"source": maker.inputs(n)}
-    made["trace"] = None
+    made["inputs"] = maker.inputs(n)
+    made.update(kind="classify", search=None, trace=None)
     shares = [("date", 0.91), ("number", 0.07), ("other", 0.02)]
     made["outputs"] = [
-        {"text": label, "tokens": [], "log_prob": math.log(p), "score": math.log(p)}
+        {
+            "text": label,
+            "log_prob": math.log(p),
+            "score": p,
+            "finished": True,
+            "unmet": [],
+            "inputs": None,
+            **{key: [] for key in ("tokens", "token_log_probs", "top", "attention")},
+        }
         for label, p in shares
     ]
 

@@ -48,12 +48,19 @@ def page(chromium, tmp_path_factory):
     path.write_text(inspection_page(inspections.long_inspection()), encoding="utf-8")
     assert path.stat().st_size < 16_000_000
     context = chromium.new_context(viewport={"width": 1440, "height": 900})
-    tools = {"measure": MEASURE, "choose": CHOOSE, "number": NUMBER, "press": PRESS, "hover": HOVER, "key": KEY}
+    tools = {
+        "measure": MEASURE,
+        "choose": CHOOSE,
+        "number": NUMBER,
+        "press": PRESS,
+        "hover": HOVER,
+        "key": KEY,
+    }
     for name, source in tools.items():
         context.add_init_script(f"window.{name} = {source};")
     page = context.new_page()
     page.goto(path.as_uri())
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page.wait_for_function("() => document.documentElement.dataset.ready")
     page.work = context.new_cdp_session(page)
     page.work.send("Performance.enable", {"timeDomain": "threadTicks"})
     yield page
@@ -85,7 +92,10 @@ ACTIONS = {
         "number('looks at', 100 + 30 * {i})",
     ),
     "step by step": ("view=steps&row=200", 'press("next →")'),
-    "search: one step": ("view=search&step=20", "document.querySelector('[aria-label=\"one step on\"]').click()"),
+    "search: one step": (
+        "view=search&step=20",
+        "document.querySelector('[aria-label=\"one step on\"]').click()",
+    ),
     "search: zoom": ("view=search", 'press("−")'),
     "search: fit": ("view=search", 'press(["fit", "+"][{i} % 2])'),
     "another view": (

@@ -112,6 +112,7 @@ _PAGE = """<!DOCTYPE html>
 </header>
 {live}
 <div id="sentences"></div>
+<p id="missing" class="quiet small"></p>
 <nav><div id="tabs" role="tablist" aria-label="Views"></div><div id="which"></div></nav>
 <main id="view" role="tabpanel"></main>
 <p id="said" class="unseen" aria-live="polite"></p>

@@ -84,6 +84,8 @@ function drawHead() {
   replace(byId("about"), facts, inspection.raw.precision === "half" && el("span", { title: "numbers are kept in half precision so that the page stays small" }, facts && " · ", "half precision"));
   replace(byId("facts"), (run.facts ?? []).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, value))));
   byId("more").hidden = !run.facts?.length;
+  const missing = inspection.raw.left_out ?? [];
+  replace(byId("missing"), missing.length > 0 && ["Left out to keep this page small: ", missing.join("; "), "."]);
   const at = inspection.index(store.values.output);
   const list = outputs.map((output, i) => [String(i), `${i + 1}. ${output.text}`]);
   replace(

@@ -44,7 +44,7 @@ export function pickers(app, part, row, column) {
 /** A list of words, or, where it would be too long to make and to use, the number of a word. */
 function wordPicker(label, tokens, n, chosen, choose) {
   if (n <= LONG) {
-    const words = tokens.slice(0, n).map((word, i) => [String(i), `${i + 1} ${isolated(word)}`]);
+    const words = tokens.slice(0, n).map((word, i) => [String(i), `${i + 1}: ${isolated(word)}`]);
     return select(label, words, String(chosen), (value) => choose(Number(value)));
   }
   const number = el("input", {

@@ -104,7 +104,7 @@ function entry(app, part, side, at, output) {
 
 function embed(app, { part, row, column, kind, output, layer }) {
   const sides = kind === "encoder" ? ["source", "source"] : kind === "cross" ? ["target", "source"] : ["target", "target"];
-  const read = sides[0] === "target" ? [app.inspection.start, ...part.rowTokens][row] : part.rowTokens[row];
+  const read = sides[0] === "target" ? [app.inspection.begin, ...part.rowTokens][row] : part.rowTokens[row];
   const depth = part.layer > 0;
   return [
     el("p", {}, "Every word enters as a vector; its place is added to it."),
@@ -134,7 +134,7 @@ function project(app, { part, oneHead: head, row, column }) {
 
 function score(app, { part, oneHead: head, row, column }) {
   if (!part.isDot) return otherScore();
-  const scores = new Float32Array(part.columns);
+  const scores = new Float64Array(part.columns);
   const n = part.compare(head, row, scores);
   return [
     el("p", {}, "The query of ", token(part.rowTokens[row]), ` against every key: their dot product times ${figure(part.scale)}.`),
@@ -178,6 +178,10 @@ function add(app, { part, oneHead: head, row }) {
     el("p", {}, `The output projection turns the sum of head ${head + 1} into what is added to the residual stream of `, token(part.rowTokens[row]), "."),
     strip("added", added, { announce: app.announce, note: `length ${figure(norm(added), 2)}` }),
     el("p", { class: "quiet small" }, `${added.length} numbers from ${figure(low, 3)} to ${figure(high, 3)}`),
+    part.bias && [
+      strip("bias", part.bias.data, { announce: app.announce, note: `length ${figure(norm(part.bias.data), 2)}` }),
+      el("p", { class: "quiet small" }, part.heads > 1 ? `The ${part.heads - 1} other heads add theirs, and the bias is added once.` : "The bias is added once."),
+    ],
   ];
 }
 

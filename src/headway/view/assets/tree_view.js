@@ -16,7 +16,7 @@ export function treeView(host, app) {
     replace(host, empty(app.inspection.isEmpty ? "Nothing has been searched yet." : "No search was recorded: this answer was not made by a beam search."));
     return { update() {}, refresh() {} };
   }
-  const tree = new Tree(trace, app.inspection.start);
+  const tree = new Tree(trace, app.inspection.begin);
   const last = tree.steps.length - 1;
   let [zoom, size, hovered, timer] = [1, [0, 0], null, 0];
   let path = new Set();
