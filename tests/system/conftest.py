@@ -14,7 +14,7 @@ _left_out = []
 
 @pytest.fixture(scope="session")
 def chromium():
-    """Debian's Chromium; without it the tests are left out, or fail where HEADWAY_BROWSER=required."""
+    """Debian's Chromium; without it tests are left out, or fail if HEADWAY_BROWSER=required."""
     if CHROMIUM is None:
         (pytest.fail if IS_REQUIRED else pytest.skip)(NONE)
     if IS_REQUIRED:

@@ -1,4 +1,4 @@
-"""Inspections of models that do not exist: random tensors, a real beam search over made-up words."""
+"""Inspections of models that do not exist: random tensors, a real search over made-up words."""
 
 import base64
 import math
@@ -6,9 +6,9 @@ import math
 import numpy as np
 
 END = "</s>"
-DATE = ("3. März 2021, Mittwoch".split(), ["2021", "-", "03", "-", "03"])
+DATE = (["3.", "März", "2021,", "Mittwoch"], ["2021", "-", "03", "-", "03"])
 ARABIC = (["٣", "مارس", "٢٠٢١", "،", "الأربعاء"], ["水曜日", "二〇二一年", "三月", "三日"])
-CAT = ("The cat sat on the mat".split(), ["Кот", "сел", "на", "коврик"])
+CAT = (["The", "cat", "sat", "on", "the", "mat"], ["Кот", "сел", "на", "коврик"])
 
 
 def pack(array, dtype="float32"):
@@ -110,7 +110,7 @@ class Maker:
 
 
 def search(target, beam, alpha, n_best, seed):
-    """A beam search whose model likes `target`; gives trace and outputs as an inspection has them."""
+    """A beam search with a model that likes `target`: trace and outputs of an inspection."""
     vocabulary = [*dict.fromkeys([*target, "der", "ein", "und", "mit", "auf", "水", "في"]), END]
     wanted = [*target, END]
 
@@ -132,17 +132,16 @@ def search(target, beam, alpha, n_best, seed):
         ]
         best = sorted(table, key=lambda c: -c[0])[: 2 * beam]
         step = {k: [] for k in ("parent", "token", "log_prob", "token_log_prob", "score", "fate")}
-        following, n_seen = [], 0
-        for total, parent, word, share in best:
+        following = []
+        for rank, (total, parent, word, share) in enumerate(best):
             prefix, _, shares = kept[parent]
             fate = "pruned"
-            if word == END and n_seen < beam:
+            if word == END and rank < beam:
                 fate = "ended"
                 ended.append(((*prefix, word), total, (*shares, share)))
             elif word != END and len(following) < beam:
                 fate = "kept"
                 following.append(((*prefix, word), total, (*shares, share)))
-            n_seen += 1
             score = total / length**alpha
             values = (parent, vocabulary.index(word), total, share, score, fate)
             for key, value in zip(step, values, strict=True):
@@ -319,7 +318,7 @@ def labels(made, maker):
 
 
 def long_inspection(n=512, layers=3, heads=4, width=256):
-    """As long as inputs get: one output of n tokens over a source of n tokens, in half precision."""
+    """As long as inputs get: one output of n tokens from n tokens, in half precision."""
     made = inspection(
         (long_words(n - 1), ["x"]), "plain", layers, heads, width, dtype="float16", name="long"
     )

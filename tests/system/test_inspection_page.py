@@ -16,7 +16,7 @@ GO = """place => {
   history.replaceState(null, "", `#${place}`);
   dispatchEvent(new HashChangeEvent("hashchange"));
 }"""
-EVIL = "<img src=x onerror=\"document.title='broken'\"></script><script>document.title='broken'</script>"
+EVIL = "<img src=x onerror=\"document.title='broken'\"></script><script>document.title='!'</script>"
 
 
 class Visit:
@@ -369,7 +369,8 @@ def test_an_address_leads_back_to_what_was_looked_at(browser, tmp_path, data):
 
 
 def test_nonsense_in_the_address_is_borne(browser, tmp_path, data):
-    place = "view=nothing&output=99&layer=77&head=x&row=1000&column=5&step=900&node=a.b&kind=no&stage=-4"
+    place = "view=nothing&output=99&layer=77&head=x&row=1000&column=5&step=900&node=a.b&kind=no"
+    place += "&stage=-4"
     visit = Visit(browser, tmp_path, data, place)
     for view in VIEWS:
         visit.page.locator(f"#tab-{view}").click()

@@ -22,17 +22,21 @@ MEASURE = """async (action) => {
 }"""
 
 CHOOSE = """(label, index) => {
-  const field = [...document.querySelectorAll(".field")].find((f) => f.textContent.startsWith(label));
+  const fields = [...document.querySelectorAll(".field")];
+  const field = fields.find((f) => f.textContent.startsWith(label));
   const list = field.querySelector("select");
   list.selectedIndex = index % list.options.length;
   list.dispatchEvent(new Event("change"));
 }"""
 NUMBER = """(label, value) => {
-  const field = [...document.querySelectorAll(".field")].find((f) => f.textContent.startsWith(label));
+  const fields = [...document.querySelectorAll(".field")];
+  const field = fields.find((f) => f.textContent.startsWith(label));
   field.querySelector("input").value = value;
   field.querySelector("input").dispatchEvent(new Event("change"));
 }"""
-PRESS = "(name) => [...document.querySelectorAll('main button')].find((b) => b.textContent === name).click()"
+PRESS = """(name) => [...document.querySelectorAll("main button")]
+  .find((b) => b.textContent === name).click()"""
+TAB = "(name) => document.getElementById(`tab-${name}`).click()"
 HOVER = """(i) => {
   const map = document.querySelector(".viewport"), box = map.getBoundingClientRect();
   map.dispatchEvent(new PointerEvent("pointermove", { bubbles: true,
@@ -100,7 +104,7 @@ ACTIONS = {
     "search: fit": ("view=search", 'press(["fit", "+"][{i} % 2])'),
     "another view": (
         "view=outputs",
-        "document.getElementById(['tab-attention', 'tab-search', 'tab-steps', 'tab-positions', 'tab-outputs'][{i}]).click()",
+        "tab(['attention', 'search', 'steps', 'positions', 'outputs'][{i}])",
     ),
 }
 

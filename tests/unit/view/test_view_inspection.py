@@ -1,4 +1,4 @@
-"""The inspection page as a document: what is embedded, what it may do, how its modules are joined."""
+"""The inspection page as a document: what is embedded, what it may do, how modules are joined."""
 
 import base64
 import hashlib
@@ -120,5 +120,6 @@ def test_modules_are_joined_in_order_of_need(monkeypatch):
     monkeypatch.setattr(inspection, "asset", sources.__getitem__)
     assert script_of.__wrapped__("a") == (
         "const $b = (() => {\nconst b = 1;\nclass c {}\nreturn { b, c };\n})();\n"
-        "const $a = (() => {\nconst { b, c } = $b;\nfunction a() {\n  return b;\n}\nreturn { a };\n})();\n"
+        "const $a = (() => {\nconst { b, c } = $b;\n"
+        "function a() {\n  return b;\n}\nreturn { a };\n})();\n"
     )

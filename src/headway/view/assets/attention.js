@@ -27,7 +27,8 @@ export class Grid {
       this.compute(row, out);
       this.done[row] = 1;
       this.left--;
-      for (let j = 0; j < out.length; j++) if (Math.abs(out[j]) > this.peak) this.peak = Math.abs(out[j]);
+      for (let j = 0; j < out.length; j++)
+        if (Math.abs(out[j]) > this.peak) this.peak = Math.abs(out[j]);
     }
     return out;
   }
@@ -72,11 +73,21 @@ export class Part {
     this.grids = new Map();
   }
 
-  get query() { return unpack(this.packed.query); }
-  get key() { return unpack(this.packed.key); }
-  get value() { return unpack(this.packed.value); }
-  get out() { return unpack(this.packed.out); }
-  get bias() { return unpack(this.packed.bias); }
+  get query() {
+    return unpack(this.packed.query);
+  }
+  get key() {
+    return unpack(this.packed.key);
+  }
+  get value() {
+    return unpack(this.packed.value);
+  }
+  get out() {
+    return unpack(this.packed.out);
+  }
+  get bias() {
+    return unpack(this.packed.bias);
+  }
 
   /** How many columns a row may look at. @param {number} row */
   reach(row) {
@@ -118,7 +129,11 @@ export class Part {
     const q = (head * this.rows + row) * width;
     let k = head * this.columns * width;
     for (let j = 0; j < n; j++, k += width) {
-      let a = 0, b = 0, c = 0, d = 0, e = 0;
+      let a = 0,
+        b = 0,
+        c = 0,
+        d = 0,
+        e = 0;
       for (; e + 3 < width; e += 4) {
         a += query[q + e] * key[k + e];
         b += query[q + e + 1] * key[k + e + 1];
