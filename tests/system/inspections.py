@@ -1,4 +1,4 @@
-"""Inspections of models that do not exist: random tensors, a real beam search over made-up words."""
+"""Inspections of models that do not exist: random tensors, a real search over made-up words."""
 
 import base64
 import math
@@ -58,11 +58,11 @@ class Maker:
     def pack(self, array):
         return pack(array, self.dtype)
 
-    def vectors(self, n, places):
+    def vectors(self, n):
         """(H, n, E): a bit of noise and a bit of place, so that maps have a shape."""
         noise = self.draw.normal(size=(self.heads, n, self.inner))
         turn = self.draw.normal(size=(self.heads, 1, 1)) + 1.5
-        return noise + 2.2 * turn * codes(n, self.inner, 60.0)[None] * (places / max(n, 1)) ** 0
+        return noise + 2.2 * turn * codes(n, self.inner, 60.0)[None]
 
     def part(self, kind, layer, rows, columns, causal=False):
         scale = self.inner**-0.5
@@ -77,10 +77,11 @@ class Maker:
             "causal": causal,
             "form": "dot",
             "scale": scale,
-            "query": self.pack(self.vectors(rows, rows)),
-            "key": self.pack(self.vectors(columns, rows)),
+            "query": self.pack(self.vectors(rows)),
+            "key": self.pack(self.vectors(columns)),
             "value": self.pack(self.draw.normal(size=(self.heads, columns, self.inner))),
             "out": self.pack(self.draw.normal(size=(self.width, self.width)) * 0.1),
+            "bias": self.pack(self.draw.normal(size=self.width) * 0.05),
         }
 
     def weights_part(self, rows, columns):
@@ -97,6 +98,7 @@ class Maker:
             "weights": self.pack(raw / raw.sum(-1, keepdims=True)),
             "value": None,
             "out": None,
+            "bias": None,
         }
 
     def inputs(self, n):
@@ -108,7 +110,7 @@ class Maker:
 
 
 def search(target, beam, alpha, n_best, seed):
-    """A beam search whose model likes `target`; gives trace and outputs as an inspection has them."""
+    """A beam search with a model that likes `target`: trace and outputs of an inspection."""
     vocabulary = [*dict.fromkeys([*target, "der", "ein", "und", "mit", "auf", "水", "في"]), END]
     wanted = [*target, END]
 
@@ -130,17 +132,16 @@ def search(target, beam, alpha, n_best, seed):
         ]
         best = sorted(table, key=lambda c: -c[0])[: 2 * beam]
         step = {k: [] for k in ("parent", "token", "log_prob", "token_log_prob", "score", "fate")}
-        following, n_seen = [], 0
-        for total, parent, word, share in best:
+        following = []
+        for rank, (total, parent, word, share) in enumerate(best):
             prefix, _, shares = kept[parent]
             fate = "pruned"
-            if word == END and n_seen < beam:
+            if word == END and rank < beam:
                 fate = "ended"
                 ended.append(((*prefix, word), total, (*shares, share)))
             elif word != END and len(following) < beam:
                 fate = "kept"
                 following.append(((*prefix, word), total, (*shares, share)))
-            n_seen += 1
             score = total / length**alpha
             values = (parent, vocabulary.index(word), total, share, score, fate)
             for key, value in zip(step, values, strict=True):
@@ -229,13 +230,16 @@ def inspection(
             "parameters": 509824,
             "facts": [["Task", "translate"], ["Vocabulary", "341 and 15"], ["Seed", "1"]],
         },
-        "start": "<s>",
+        "kind": "translate",
+        "begin": "⟨bos⟩",
+        "limit": 8_000_000,
+        "left_out": [],
         "source": {"text": " ".join(source), "tokens": read},
         "search": {"beam": beam, "alpha": 1.0, "n_best": n_best},
         "outputs": outputs,
         "encoder": [],
         "memory": {},
-        "inputs": {},
+        "inputs": None,
         "trace": trace,
         "positions": None,
         "training": {"rows": training_rows()},
@@ -251,17 +255,17 @@ def transformer(made, maker):
     made["encoder"] = [maker.part("encoder", layer, n, n) for layer in layers]
     for layer in layers:
         part = maker.part("cross", layer, 1, n)
-        made["memory"][part["name"]] = {key: part[key] for key in ("key", "value", "out")}
+        made["memory"][part["name"]] = {key: part[key] for key in ("key", "value", "out", "bias")}
     for output in made["outputs"]:
         length = len(output["tokens"])
         output["attention"] = [maker.part("decoder", i, length, length, True) for i in layers]
         for layer in layers:
             part = maker.part("cross", layer, length, n)
-            for key in ("key", "value", "out"):
+            for key in ("key", "value", "out", "bias"):
                 del part[key]
             output["attention"].append(part)
         output["inputs"] = maker.inputs(length)
-    made["inputs"] = {"source": maker.inputs(n)}
+    made["inputs"] = maker.inputs(n)
     made["positions"] = {
         "kind": "sinusoidal",
         "base": 10000.0,
@@ -273,15 +277,18 @@ def gru(made, maker):
     n = len(made["source"]["tokens"])
     for output in made["outputs"]:
         output["attention"] = [maker.weights_part(len(output["tokens"]), n)]
+        output["inputs"] = None
 
 
 def plain(made, maker):
     for output in made["outputs"]:
         output["attention"] = []
+        output["inputs"] = None
 
 
 def language(made, maker):
-    made["source"] = {"text": "", "tokens": []}
+    made.update(kind="language", source=None, search=None, trace=None)
+    del made["outputs"][1:]
     for output in made["outputs"]:
         length = len(output["tokens"])
         output["attention"] = [
@@ -293,17 +300,25 @@ def language(made, maker):
 def labels(made, maker):
     n = len(made["source"]["tokens"])
     made["encoder"] = [maker.part("encoder", layer, n, n) for layer in range(maker.layers)]
-    made["inputs"] = {"source": maker.inputs(n)}
-    made["trace"] = None
+    made["inputs"] = maker.inputs(n)
+    made.update(kind="classify", search=None, trace=None)
     shares = [("date", 0.91), ("number", 0.07), ("other", 0.02)]
     made["outputs"] = [
-        {"text": label, "tokens": [], "log_prob": math.log(p), "score": math.log(p)}
+        {
+            "text": label,
+            "log_prob": math.log(p),
+            "score": p,
+            "finished": True,
+            "unmet": [],
+            "inputs": None,
+            **{key: [] for key in ("tokens", "token_log_probs", "top", "attention")},
+        }
         for label, p in shares
     ]
 
 
 def long_inspection(n=512, layers=3, heads=4, width=256):
-    """As long as inputs get: one output of n tokens over a source of n tokens, in half precision."""
+    """As long as inputs get: one output of n tokens from n tokens, in half precision."""
     made = inspection(
         (long_words(n - 1), ["x"]), "plain", layers, heads, width, dtype="float16", name="long"
     )

@@ -22,17 +22,21 @@ MEASURE = """async (action) => {
 }"""
 
 CHOOSE = """(label, index) => {
-  const field = [...document.querySelectorAll(".field")].find((f) => f.textContent.startsWith(label));
+  const fields = [...document.querySelectorAll(".field")];
+  const field = fields.find((f) => f.textContent.startsWith(label));
   const list = field.querySelector("select");
   list.selectedIndex = index % list.options.length;
   list.dispatchEvent(new Event("change"));
 }"""
 NUMBER = """(label, value) => {
-  const field = [...document.querySelectorAll(".field")].find((f) => f.textContent.startsWith(label));
+  const fields = [...document.querySelectorAll(".field")];
+  const field = fields.find((f) => f.textContent.startsWith(label));
   field.querySelector("input").value = value;
   field.querySelector("input").dispatchEvent(new Event("change"));
 }"""
-PRESS = "(name) => [...document.querySelectorAll('main button')].find((b) => b.textContent === name).click()"
+PRESS = """(name) => [...document.querySelectorAll("main button")]
+  .find((b) => b.textContent === name).click()"""
+TAB = "(name) => document.getElementById(`tab-${name}`).click()"
 HOVER = """(i) => {
   const map = document.querySelector(".viewport"), box = map.getBoundingClientRect();
   map.dispatchEvent(new PointerEvent("pointermove", { bubbles: true,
@@ -48,12 +52,19 @@ def page(chromium, tmp_path_factory):
     path.write_text(inspection_page(inspections.long_inspection()), encoding="utf-8")
     assert path.stat().st_size < 16_000_000
     context = chromium.new_context(viewport={"width": 1440, "height": 900})
-    tools = {"measure": MEASURE, "choose": CHOOSE, "number": NUMBER, "press": PRESS, "hover": HOVER, "key": KEY}
+    tools = {
+        "measure": MEASURE,
+        "choose": CHOOSE,
+        "number": NUMBER,
+        "press": PRESS,
+        "hover": HOVER,
+        "key": KEY,
+    }
     for name, source in tools.items():
         context.add_init_script(f"window.{name} = {source};")
     page = context.new_page()
     page.goto(path.as_uri())
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page.wait_for_function("() => document.documentElement.dataset.ready")
     page.work = context.new_cdp_session(page)
     page.work.send("Performance.enable", {"timeDomain": "threadTicks"})
     yield page
@@ -85,12 +96,15 @@ ACTIONS = {
         "number('looks at', 100 + 30 * {i})",
     ),
     "step by step": ("view=steps&row=200", 'press("next →")'),
-    "search: one step": ("view=search&step=20", "document.querySelector('[aria-label=\"one step on\"]').click()"),
+    "search: one step": (
+        "view=search&step=20",
+        "document.querySelector('[aria-label=\"one step on\"]').click()",
+    ),
     "search: zoom": ("view=search", 'press("−")'),
     "search: fit": ("view=search", 'press(["fit", "+"][{i} % 2])'),
     "another view": (
         "view=outputs",
-        "document.getElementById(['tab-attention', 'tab-search', 'tab-steps', 'tab-positions', 'tab-outputs'][{i}]).click()",
+        "tab(['attention', 'search', 'steps', 'positions', 'outputs'][{i}])",
     ),
 }
 

@@ -68,10 +68,10 @@ def script_of(entry: str) -> str:
 
 
 def _policy(script: str, live: bool) -> str:
-    """The browser itself sees to it that only this script runs and that nothing is asked elsewhere."""
+    """The browser itself sees to it that only this script runs and no one else is asked."""
     digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
-    policy += "; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'"
+    policy += "; img-src data:; base-uri 'none'; form-action 'none'"
     return f"{policy}; connect-src 'self'" if live else policy
 
 
@@ -108,10 +108,13 @@ _PAGE = """<!DOCTYPE html>
 <body>
 <header>
 <div><h1 id="name" dir="auto"></h1><p id="about" class="subtitle"></p></div>
-<details id="more" hidden><summary>About this run</summary><dl id="facts" class="facts"></dl></details>
+<details id="more" hidden>
+<summary>About this run</summary><dl id="facts" class="facts"></dl>
+</details>
 </header>
 {live}
 <div id="sentences"></div>
+<p id="missing" class="quiet small"></p>
 <nav><div id="tabs" role="tablist" aria-label="Views"></div><div id="which"></div></nav>
 <main id="view" role="tabpanel"></main>
 <p id="said" class="unseen" aria-live="polite"></p>

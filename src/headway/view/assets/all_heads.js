@@ -27,7 +27,11 @@ export function allHeads(host, app) {
       table,
       parts.map((part, layer) => [
         el("span", { class: "key" }, `layer ${part.layer + 1}`),
-        el("div", { class: "thumb-row" }, Array.from({ length: part.heads }, (_, head) => thumb(layer, head))),
+        el(
+          "div",
+          { class: "thumb-row" },
+          Array.from({ length: part.heads }, (_, head) => thumb(layer, head)),
+        ),
       ]),
     );
     table.querySelector("button").tabIndex = 0;
@@ -37,12 +41,16 @@ export function allHeads(host, app) {
   function thumb(layer, head) {
     const canvas = el("canvas", { width: 1, height: 1 });
     canvases.push([canvas, parts[layer], head]);
-    return button(canvas, () => app.store.set({ mode: "map", layer: String(layer), head: String(head) }), {
-      "aria-label": `layer ${parts[layer].layer + 1}, head ${head + 1}`,
-      title: `layer ${parts[layer].layer + 1}, head ${head + 1}`,
-      class: "thumb",
-      tabindex: -1,
-    });
+    return button(
+      canvas,
+      () => app.store.set({ mode: "map", layer: String(layer), head: String(head) }),
+      {
+        "aria-label": `layer ${parts[layer].layer + 1}, head ${head + 1}`,
+        title: `layer ${parts[layer].layer + 1}, head ${head + 1}`,
+        class: "thumb",
+        tabindex: -1,
+      },
+    );
   }
 
   function refresh() {

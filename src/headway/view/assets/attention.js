@@ -27,7 +27,8 @@ export class Grid {
       this.compute(row, out);
       this.done[row] = 1;
       this.left--;
-      for (let j = 0; j < out.length; j++) if (Math.abs(out[j]) > this.peak) this.peak = Math.abs(out[j]);
+      for (let j = 0; j < out.length; j++)
+        if (Math.abs(out[j]) > this.peak) this.peak = Math.abs(out[j]);
     }
     return out;
   }
@@ -53,7 +54,8 @@ export class Part {
    * @param {string[]} columnTokens
    */
   constructor(raw, shared, rowTokens, columnTokens) {
-    const whole = { ...shared, ...raw };
+    const own = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null));
+    const whole = { ...shared, ...own };
     this.name = raw.name;
     this.kind = raw.kind;
     this.layer = raw.layer;
@@ -71,10 +73,21 @@ export class Part {
     this.grids = new Map();
   }
 
-  get query() { return unpack(this.packed.query); }
-  get key() { return unpack(this.packed.key); }
-  get value() { return unpack(this.packed.value); }
-  get out() { return unpack(this.packed.out); }
+  get query() {
+    return unpack(this.packed.query);
+  }
+  get key() {
+    return unpack(this.packed.key);
+  }
+  get value() {
+    return unpack(this.packed.value);
+  }
+  get out() {
+    return unpack(this.packed.out);
+  }
+  get bias() {
+    return unpack(this.packed.bias);
+  }
 
   /** How many columns a row may look at. @param {number} row */
   reach(row) {
@@ -98,8 +111,10 @@ export class Part {
       out.set(unpack(this.packed.weights).data.subarray(at, at + this.columns));
       return;
     }
-    const n = this.compare(head, row, out);
-    softmax(out, n);
+    this.scores ??= new Float64Array(this.columns); // large scores want more digits than weights
+    const n = this.compare(head, row, this.scores);
+    softmax(this.scores, n);
+    out.set(this.scores);
   }
 
   /**
@@ -114,7 +129,11 @@ export class Part {
     const q = (head * this.rows + row) * width;
     let k = head * this.columns * width;
     for (let j = 0; j < n; j++, k += width) {
-      let a = 0, b = 0, c = 0, d = 0, e = 0;
+      let a = 0,
+        b = 0,
+        c = 0,
+        d = 0,
+        e = 0;
       for (; e + 3 < width; e += 4) {
         a += query[q + e] * key[k + e];
         b += query[q + e + 1] * key[k + e + 1];
@@ -161,7 +180,7 @@ export class Part {
   }
 }
 
-/** In place over the first n; the rest becomes zero. @param {Float32Array} row @param {number} n */
+/** In place over the first n; the rest becomes zero. @param {Float64Array} row @param {number} n */
 export function softmax(row, n) {
   let peak = -Infinity;
   for (let j = 0; j < n; j++) if (row[j] > peak) peak = row[j];
@@ -182,7 +201,8 @@ export function meanGrid(parts, head) {
   return new Grid(rows, columns, (row, out) => {
     let n = 0;
     for (const part of parts) {
-      for (let h = head ?? 0; h < (head === null ? part.heads : head + 1); h++, n++) {
+      const end = head === null ? part.heads : Math.min(part.heads, head + 1); // some layers have fewer
+      for (let h = head ?? 0; h < end; h++, n++) {
         part.compute(h, row, one);
         for (let j = 0; j < columns; j++) out[j] += one[j];
       }

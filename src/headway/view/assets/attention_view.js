@@ -62,9 +62,19 @@ function drawControls(controls, app, focus, mode) {
   const set = (key) => (value) => app.store.set({ [key]: value });
   replace(
     controls,
-    choices("Way to look", Object.entries(MODES).map(([id, [name]]) => [id, name]), mode, set("mode")),
+    choices(
+      "Way to look",
+      Object.entries(MODES).map(([id, [name]]) => [id, name]),
+      mode,
+      set("mode"),
+    ),
     focus.kinds.length > 1 &&
-      choices("Attention", focus.kinds.map((kind) => [kind, KINDS[kind]]), focus.kind, set("kind")),
+      choices(
+        "Attention",
+        focus.kinds.map((kind) => [kind, KINDS[kind]]),
+        focus.kind,
+        set("kind"),
+      ),
     mode !== "all" && layerAndHead(app, focus, mode === "map", mode !== "lines"),
     mode === "pair" && focus.part.isDot && pickers(app, focus.part, focus.row, focus.column),
   );
@@ -83,7 +93,8 @@ export function layerAndHead(app, focus, means, withHead = true) {
   return [
     layers.length > 1 &&
       select("Layer", layers, String(layer), (value) => app.store.set({ layer: value })),
-    withHead && heads.length > 1 &&
+    withHead &&
+      heads.length > 1 &&
       select("Head", heads, String(head), (value) => app.store.set({ head: value })),
   ];
 }

@@ -13,18 +13,36 @@ const EDGE = { left: 54, right: 12, top: 10, bottom: 38 };
 export function lineChart(title, series, xName) {
   const keys = el("span", { class: "keys" });
   const drawing = el("div", { class: "curve" });
-  const node = el("figure", { class: "card" }, el("figcaption", {}, el("strong", {}, title), keys), drawing);
+  const node = el(
+    "figure",
+    { class: "card" },
+    el("figcaption", {}, el("strong", {}, title), keys),
+    drawing,
+  );
   const all = series.flatMap((line) => line.points);
   let width = 0;
   const key = (line, i, value, x) =>
-    el("span", { class: "key" },
-      svg("svg", { viewBox: "0 0 24 10", "aria-hidden": "true" }, svg("path", { class: `line s${i}`, d: "M1 5H23" })),
-      line.name, " ", el("b", {}, short(value)), x === null ? "" : ` at ${short(x)}`);
+    el(
+      "span",
+      { class: "key" },
+      svg(
+        "svg",
+        { viewBox: "0 0 24 10", "aria-hidden": "true" },
+        svg("path", { class: `line s${i}`, d: "M1 5H23" }),
+      ),
+      line.name,
+      " ",
+      el("b", {}, short(value)),
+      x === null ? "" : ` at ${short(x)}`,
+    );
   const said = (at) =>
-    replace(keys, series.map((line, i) => {
-      const point = at === null ? line.points[line.points.length - 1] : nearest(line.points, at);
-      return point && key(line, i, point.y, at === null ? null : point.x);
-    }));
+    replace(
+      keys,
+      series.map((line, i) => {
+        const point = at === null ? line.points[line.points.length - 1] : nearest(line.points, at);
+        return point && key(line, i, point.y, at === null ? null : point.x);
+      }),
+    );
 
   function draw() {
     if (!drawing.clientWidth || drawing.clientWidth === width) return;
@@ -34,16 +52,33 @@ export function lineChart(title, series, xName) {
     const dots = svg("g");
     const picture = svg(
       "svg",
-      { class: "chart", width, height: HEIGHT, role: "img", "aria-label": `${title}: ${series.map((s) => s.name).join(", ")}` },
-      axes(plane, xName), series.map((line, i) => curve(line.points, i, plane)), rule, dots,
+      {
+        class: "chart",
+        width,
+        height: HEIGHT,
+        role: "img",
+        "aria-label": `${title}: ${series.map((s) => s.name).join(", ")}`,
+      },
+      axes(plane, xName),
+      series.map((line, i) => curve(line.points, i, plane)),
+      rule,
+      dots,
     );
     const point = (x) => {
       rule.setAttribute("visibility", x === null ? "hidden" : "visible");
       if (x !== null) rule.setAttribute("d", `M${plane.x(x)} ${EDGE.top}V${HEIGHT - EDGE.bottom}`);
-      replace(dots, x === null ? [] : series.map((line, i) => {
-        const at = nearest(line.points, x);
-        return at && svg("circle", { class: `dot s${i}`, cx: plane.x(at.x), cy: plane.y(at.y), r: 4 });
-      }));
+      replace(
+        dots,
+        x === null
+          ? []
+          : series.map((line, i) => {
+              const at = nearest(line.points, x);
+              return (
+                at &&
+                svg("circle", { class: `dot s${i}`, cx: plane.x(at.x), cy: plane.y(at.y), r: 4 })
+              );
+            }),
+      );
       said(x);
     };
     picture.addEventListener("pointermove", (event) => {
@@ -59,12 +94,16 @@ export function lineChart(title, series, xName) {
 }
 
 function nearest(points, x) {
-  return points.reduce((best, p) => (!best || Math.abs(p.x - x) < Math.abs(best.x - x) ? p : best), null);
+  return points.reduce(
+    (best, p) => (!best || Math.abs(p.x - x) < Math.abs(best.x - x) ? p : best),
+    null,
+  );
 }
 
 /** Round numbers that cover a range. @returns {number[]} */
 export function ticks(low, high, about = 5) {
-  if (low === high) [low, high] = [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
+  if (low === high)
+    [low, high] = [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
   const rough = (high - low) / about;
   const size = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].find((factor) => factor * size >= rough * 0.999) * size;
@@ -76,11 +115,14 @@ export function ticks(low, high, about = 5) {
 class Plane {
   constructor(points, width) {
     const [xs, ys] = [points.map((p) => p.x), points.map((p) => p.y)];
-    const range = (values) => values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+    const range = (values) =>
+      values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
     this.width = width;
     [this.low, this.high] = range(xs);
     if (this.low === this.high) [this.low, this.high] = [this.low - 1, this.high + 1];
-    this.xs = ticks(this.low, this.high, width < 420 ? 3 : 6).filter((x) => x >= this.low && x <= this.high);
+    this.xs = ticks(this.low, this.high, width < 420 ? 3 : 6).filter(
+      (x) => x >= this.low && x <= this.high,
+    );
     this.ys = ticks(...range(ys));
   }
   x(value) {
@@ -93,7 +135,9 @@ class Plane {
   }
   y(value) {
     const [low, high] = [this.ys[0], this.ys[this.ys.length - 1]];
-    return HEIGHT - EDGE.bottom - ((value - low) / (high - low)) * (HEIGHT - EDGE.top - EDGE.bottom);
+    return (
+      HEIGHT - EDGE.bottom - ((value - low) / (high - low)) * (HEIGHT - EDGE.top - EDGE.bottom)
+    );
   }
 }
 
@@ -104,7 +148,13 @@ function axes(plane, xName) {
       svg("path", { class: i ? "grid" : "base", d: `M${EDGE.left} ${plane.y(y)}H${right}` }),
       svg("text", { x: EDGE.left - 8, y: plane.y(y) + 4, "text-anchor": "end" }, short(y)),
     ]),
-    plane.xs.map((x) => svg("text", { x: plane.x(x), y: HEIGHT - EDGE.bottom + 16, "text-anchor": "middle" }, short(x))),
+    plane.xs.map((x) =>
+      svg(
+        "text",
+        { x: plane.x(x), y: HEIGHT - EDGE.bottom + 16, "text-anchor": "middle" },
+        short(x),
+      ),
+    ),
     svg("text", { x: (EDGE.left + right) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xName),
   ].flat(2);
 }
@@ -113,6 +163,9 @@ function curve(points, index, plane) {
   const spots = points.map((p) => `${plane.x(p.x).toFixed(1)} ${plane.y(p.y).toFixed(1)}`);
   return [
     spots.length > 1 && svg("path", { class: `line s${index}`, d: `M${spots.join("L")}` }),
-    points.length <= 12 && points.map((p) => svg("circle", { class: `dot s${index}`, cx: plane.x(p.x), cy: plane.y(p.y), r: 3 })),
+    points.length <= 12 &&
+      points.map((p) =>
+        svg("circle", { class: `dot s${index}`, cx: plane.x(p.x), cy: plane.y(p.y), r: 3 }),
+      ),
   ].flat();
 }

@@ -31,7 +31,8 @@ function fill(node, props, children) {
     } else if (name === "style") {
       for (const [key, text] of Object.entries(value)) node.style.setProperty(key, text);
     } else if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+    else if (value !== false && value !== null && value !== undefined)
+      node.setAttribute(name, value);
   }
   append(node, children);
   return node;
@@ -66,7 +67,9 @@ export function sentence(words, kind = "sentence") {
  */
 export function visible(word) {
   const shown = String(word)
-    .replace(/^\s+|\s+$/g, (spaces) => spaces.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/\s/g, "␣"))
+    .replace(/^\s+|\s+$/g, (spaces) =>
+      spaces.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/\s/g, "␣"),
+    )
     .replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
     .replace(/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/g, "·");
   return shown || "∅";

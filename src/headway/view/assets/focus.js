@@ -19,7 +19,13 @@ export function focusOf(inspection, values) {
   const part = parts[layer === "mean" ? parts.length - 1 : layer];
   const head = part.heads === 1 ? 0 : among(values.head, part.heads, "mean");
   return {
-    output, kind, kinds, parts, layer, part, head,
+    output,
+    kind,
+    kinds,
+    parts,
+    layer,
+    part,
+    head,
     oneHead: head === "mean" ? 0 : head,
     row: Math.min(values.row, part.rows - 1),
     column: Math.min(values.column, part.columns - 1),

@@ -3,7 +3,8 @@
  * under the arrow keys, zoom with labels that stay in sight.
  */
 
-import { el, figure } from "./dom.js";
+import { figure } from "./dom.js";
+import { moved } from "./heat_tools.js";
 import { colour, direction, elide, ramp } from "./paint.js";
 import { inSlices } from "./slices.js";
 import { Viewport } from "./viewport.js";
@@ -45,8 +46,11 @@ export class HeatMap {
    * @param {(done: boolean) => void} [after] called when more has been computed
    */
   show(grid, rows, columns, after = () => {}) {
-    const isOther = rows !== this.rowTokens || columns !== this.columnTokens || grid.rows !== this.grid?.rows
-      || grid.columns !== this.grid?.columns;
+    const isOther =
+      rows !== this.rowTokens ||
+      columns !== this.columnTokens ||
+      grid.rows !== this.grid?.rows ||
+      grid.columns !== this.grid?.columns;
     Object.assign(this, { grid, rowTokens: rows, columnTokens: columns });
     this.stop();
     if (isOther) this.layout();
@@ -102,7 +106,10 @@ export class HeatMap {
     const context = this.bitmap.getContext("2d");
     context.font = this.font();
     const widest = (tokens, n) =>
-      longest(tokens.slice(0, n)).reduce((most, word) => Math.max(most, context.measureText(word).width), 24);
+      longest(tokens.slice(0, n)).reduce(
+        (most, word) => Math.max(most, context.measureText(word).width),
+        24,
+      );
     this.left = Math.ceil(Math.min(widest(this.rowTokens, rows) + 14, width * 0.3, 150));
     this.top = Math.ceil(Math.min(widest(this.columnTokens, columns) + 14, 130));
     const sx = Math.min(LARGEST, (width - this.left - 2) / columns);
@@ -155,7 +162,13 @@ export class HeatMap {
     context.rect(this.left, this.top, width, height);
     context.clip();
     context.imageSmoothingEnabled = this.sx * (devicePixelRatio || 1) < 1;
-    context.drawImage(this.bitmap, this.left - dx, this.top - dy, this.sx * columns, this.sy * rows);
+    context.drawImage(
+      this.bitmap,
+      this.left - dx,
+      this.top - dy,
+      this.sx * columns,
+      this.sy * rows,
+    );
     this.drawLines(context, rows, columns);
     this.drawCell(context);
     if (Math.min(this.sx, this.sy) >= ROOMY) this.drawFigures(context, rows, columns);
@@ -170,7 +183,11 @@ export class HeatMap {
     context.strokeStyle = colour("card");
     context.lineWidth = 1;
     context.beginPath();
-    for (let j = Math.floor(dx / this.sx); j <= columns && this.left + j * this.sx - dx < width; j++) {
+    for (
+      let j = Math.floor(dx / this.sx);
+      j <= columns && this.left + j * this.sx - dx < width;
+      j++
+    ) {
       const x = this.left + j * this.sx - dx;
       context.moveTo(x, 0);
       context.lineTo(x, height);
@@ -211,7 +228,9 @@ export class HeatMap {
         if (!done[i] || Math.abs(weight) < 0.005) continue;
         const [x, y] = this.place(i, j);
         const share = Math.abs(weight) / peak;
-        context.fillStyle = colour((this.bright ? Math.sqrt(share) : share) > 0.68 ? "card" : "ink");
+        context.fillStyle = colour(
+          (this.bright ? Math.sqrt(share) : share) > 0.68 ? "card" : "ink",
+        );
         context.fillText(figure(weight, 2), x - dx + this.sx / 2, y - dy + this.sy / 2);
       }
     }
@@ -243,7 +262,8 @@ export class HeatMap {
     context.fillStyle = colour(isMarked ? "ink" : "muted");
     const word = (isRow ? this.rowTokens : this.columnTokens)[index] ?? "";
     const known = this.short[axis];
-    if (!known.has(index)) known.set(index, elide(context, word, (isRow ? this.left : this.top) - 12));
+    if (!known.has(index))
+      known.set(index, elide(context, word, (isRow ? this.left : this.top) - 12));
     const shown = known.get(index);
     context.direction = direction(word);
     context.save();
@@ -267,7 +287,8 @@ export class HeatMap {
     if (!this.grid) return null;
     const column = Math.floor((x - this.left + this.view.left) / this.sx);
     const row = Math.floor((y - this.top + this.view.top) / this.sy);
-    const isInside = x >= this.left && y >= this.top && row < this.grid.rows && column < this.grid.columns;
+    const isInside =
+      x >= this.left && y >= this.top && row < this.grid.rows && column < this.grid.columns;
     return isInside && row >= 0 && column >= 0 ? [row, column] : null;
   }
 
@@ -287,11 +308,15 @@ export class HeatMap {
       this.hover = null;
       this.pointed(...to, true);
     });
-    node.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      this.magnify(event.deltaY < 0 ? 1.25 : 0.8);
-    }, { passive: false });
+    node.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.magnify(event.deltaY < 0 ? 1.25 : 0.8);
+      },
+      { passive: false },
+    );
   }
 
   over(cell) {
@@ -305,36 +330,4 @@ export class HeatMap {
 /** A few words that may be the widest: measuring hundreds takes time. @param {string[]} tokens */
 function longest(tokens) {
   return [...tokens].sort((a, b) => b.length - a.length).slice(0, 24);
-}
-
-/** Where a key leads from a cell. @param {KeyboardEvent} event @returns {[number, number]|null} */
-function moved(event, [row, column], rows, columns) {
-  const far = event.ctrlKey ? Infinity : 1;
-  const by = {
-    ArrowUp: [-far, 0], ArrowDown: [far, 0], ArrowLeft: [0, -far], ArrowRight: [0, far],
-    PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -Infinity], End: [0, Infinity],
-  }[event.key];
-  if (!by) return null;
-  const within = (value, n) => Math.max(0, Math.min(n - 1, value));
-  return [within(row + by[0], rows), within(column + by[1], columns)];
-}
-
-/** The buttons that belong to a heat map, and its scale. @param {HeatMap} map */
-export function heatTools(map, scale) {
-  const press = (words, label, action) =>
-    el("button", { type: "button", "aria-label": label, on: { click: action } }, words);
-  const bright = el("input", { type: "checkbox", on: { change: () => map.brighten(bright.checked) } });
-  return el(
-    "div",
-    { class: "tools" },
-    scale,
-    el("label", { class: "check" }, bright, "brighten small"),
-    el(
-      "span",
-      { class: "choices" },
-      press("−", "zoom out", () => map.magnify(1 / 1.6)),
-      press("fit", "fit the window", () => map.magnify(0)),
-      press("+", "zoom in", () => map.magnify(1.6)),
-    ),
-  );
 }

@@ -13,7 +13,7 @@ export class Inspection {
     this.run = this.raw.run ?? {};
     this.source = this.raw.source ?? { text: "", tokens: [] };
     this.outputs = this.raw.outputs ?? [];
-    this.start = this.raw.start ?? "<s>";
+    this.begin = this.raw.begin ?? "";
     /** @type {Map<string, Part[]>} */
     this.known = new Map();
     this.means = new Map();
@@ -32,7 +32,7 @@ export class Inspection {
   /** Whether the attention of an output was left out of a file to keep it small. */
   isLeftOut(index) {
     const output = this.output(index);
-    return Boolean(output) && output.attention === null;
+    return Boolean(output) && output.attention === null; // an empty list would say: has none
   }
 
   /** The kinds of attention there are for an output. @returns {string[]} */
@@ -64,10 +64,10 @@ export class Inspection {
     return raw.rows === "source" ? this.source.tokens : output.tokens;
   }
 
-  /** What has been read in each column: on the target side that begins with the start mark. */
+  /** What has been read in each column: on the target side that begins before the first word. */
   columnTokens(raw, output) {
     if (raw.columns === "source") return this.source.tokens;
-    if (!this.read.has(output)) this.read.set(output, [this.start, ...output.tokens]);
+    if (!this.read.has(output)) this.read.set(output, [this.begin, ...output.tokens]);
     return this.read.get(output);
   }
 
@@ -92,6 +92,6 @@ export class Inspection {
 
   /** What went into the first layer at the rows or columns of a part. */
   inputs(side, index) {
-    return side === "source" ? this.raw.inputs?.source : this.output(index)?.inputs;
+    return side === "source" ? this.raw.inputs : this.output(index)?.inputs;
   }
 }

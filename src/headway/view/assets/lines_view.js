@@ -22,7 +22,12 @@ export function linesView(host, app) {
   const frame = el("div", { class: "lines" }, left, el("div", { class: "threads" }, canvas), right);
   replace(
     host,
-    el("div", { class: "beside" }, el("figure", { class: "card" }, chips, el("div", { class: "sides key" }, names), frame), aside),
+    el(
+      "div",
+      { class: "beside" },
+      el("figure", { class: "card" }, chips, el("div", { class: "sides key" }, names), frame),
+      aside,
+    ),
   );
   rove(left, "[role=option]", (item) => item.click());
   left.addEventListener("wheel", scroll, { passive: false });
@@ -46,7 +51,9 @@ export function linesView(host, app) {
   function drawChips() {
     const shown = shownHeads(app, focus.part);
     const toggle = (head) => {
-      const next = shown.includes(head) ? shown.filter((h) => h !== head) : [...shown, head].sort((a, b) => a - b);
+      const next = shown.includes(head)
+        ? shown.filter((h) => h !== head)
+        : [...shown, head].sort((a, b) => a - b);
       app.store.set({ heads: next.length === focus.part.heads ? "" : next.join(",") || "none" });
     };
     const had = chips.contains(document.activeElement) ? document.activeElement.dataset.head : null;
@@ -74,11 +81,24 @@ export function linesView(host, app) {
     const rows = windowAround(row, part.rows);
     const columns = strongest(weights, part.columns);
     replace(names[0], AXES[focus.kind][0]);
-    replace(names[1], columns.length < part.columns ? `${columns.length} of ${part.columns}: ` : "", AXES[focus.kind][1]);
-    replace(left, rows.map((i) => leftWord(i)));
-    replace(right, columns.map((j) => rightWord(j, heads, weights)));
+    replace(
+      names[1],
+      columns.length < part.columns ? `${columns.length} of ${part.columns}: ` : "",
+      AXES[focus.kind][1],
+    );
+    replace(
+      left,
+      rows.map((i) => leftWord(i)),
+    );
+    replace(
+      right,
+      columns.map((j) => rightWord(j, heads, weights)),
+    );
     drawThreads(rows.indexOf(row), columns, heads, weights);
-    const best = columns.reduce((a, b) => (most(weights, b) > most(weights, a) ? b : a), columns[0]);
+    const best = columns.reduce(
+      (a, b) => (most(weights, b) > most(weights, a) ? b : a),
+      columns[0],
+    );
     if (heads.length) tell(best, heads, weights);
     else replace(aside, el("p", { class: "quiet" }, "Choose a head."));
   }
@@ -95,7 +115,12 @@ export function linesView(host, app) {
 
   function rightWord(j, heads, weights) {
     const bars = heads.map((head, k) =>
-      el("i", { style: { opacity: String(weights[k][j] ** 0.6), background: headColour(head, focus.part.heads) } }),
+      el("i", {
+        style: {
+          opacity: String(weights[k][j] ** 0.6),
+          background: headColour(head, focus.part.heads),
+        },
+      }),
     );
     const point = () => {
       tell(j, heads, weights);
@@ -103,7 +128,12 @@ export function linesView(host, app) {
     };
     return el(
       "div",
-      { role: "listitem", class: "word", tabindex: -1, on: { pointerenter: () => tell(j, heads, weights), click: point } },
+      {
+        role: "listitem",
+        class: "word",
+        tabindex: -1,
+        on: { pointerenter: () => tell(j, heads, weights), click: point },
+      },
       el("span", { class: "boxes" }, bars),
       token(focus.part.columnTokens[j]),
     );
@@ -112,11 +142,24 @@ export function linesView(host, app) {
   function tell(j, heads, weights) {
     const [word, other] = [focus.part.rowTokens[focus.row], focus.part.columnTokens[j]];
     const line = (head, k) => {
-      const style = { width: `${100 * weights[k][j]}%`, "--mine": headColour(head, focus.part.heads) };
+      const style = {
+        width: `${100 * weights[k][j]}%`,
+        "--mine": headColour(head, focus.part.heads),
+      };
       const meter = el("span", { class: "meter" }, el("i", { style }));
-      return el("li", { class: "bar" }, `head ${head + 1}`, meter, el("span", { class: "number" }, figure(weights[k][j])));
+      return el(
+        "li",
+        { class: "bar" },
+        `head ${head + 1}`,
+        meter,
+        el("span", { class: "number" }, figure(weights[k][j])),
+      );
     };
-    replace(aside, el("h3", {}, token(word), " → ", token(other)), el("ol", { class: "bars" }, heads.map(line)));
+    replace(
+      aside,
+      el("h3", {}, token(word), " → ", token(other)),
+      el("ol", { class: "bars" }, heads.map(line)),
+    );
     const words = heads.map((head, k) => `head ${head + 1} ${figure(weights[k][j])}`);
     app.announce(`${isolated(word)} to ${isolated(other)}: ${words.join(", ")}`);
   }
@@ -137,7 +180,8 @@ export function linesView(host, app) {
       columns.forEach((j, place) => {
         const weight = weights[k][j];
         if (weight < 0.005) return;
-        const y = (place + 0.5) * ROW + (k - (heads.length - 1) / 2) * Math.min(2, 14 / heads.length);
+        const y =
+          (place + 0.5) * ROW + (k - (heads.length - 1) / 2) * Math.min(2, 14 / heads.length);
         context.globalAlpha = Math.min(1, 0.1 + 0.9 * weight);
         context.lineWidth = 0.75 + 3.25 * weight;
         context.beginPath();
@@ -154,7 +198,10 @@ export function linesView(host, app) {
 function shownHeads(app, part) {
   const text = app.store.values.heads;
   if (text === "") return Array.from({ length: part.heads }, (_, h) => h);
-  return text.split(",").map(Number).filter((h) => Number.isInteger(h) && h >= 0 && h < part.heads);
+  return text
+    .split(",")
+    .map(Number)
+    .filter((h) => Number.isInteger(h) && h >= 0 && h < part.heads);
 }
 
 function windowAround(row, n) {
@@ -171,5 +218,8 @@ function strongest(weights, n) {
   const all = Array.from({ length: n }, (_, j) => j);
   if (n <= MOST) return all;
   const tops = all.map((j) => most(weights, j));
-  return all.sort((a, b) => tops[b] - tops[a]).slice(0, MOST).sort((a, b) => a - b);
+  return all
+    .sort((a, b) => tops[b] - tops[a])
+    .slice(0, MOST)
+    .sort((a, b) => a - b);
 }

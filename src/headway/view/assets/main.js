@@ -33,7 +33,9 @@ const byId = (id) => document.getElementById(id);
 const app = {
   inspection: new Inspection(JSON.parse(byId("inspection").textContent)),
   store: new Store(),
-  announce: (words) => { byId("said").textContent = words; },
+  announce: (words) => {
+    byId("said").textContent = words;
+  },
   live: null,
 };
 /** @type {View|null} */
@@ -59,10 +61,18 @@ function makeTabs() {
   const tabs = byId("tabs");
   for (const [id, [name]] of Object.entries(VIEWS)) {
     tabs.append(
-      el("button", {
-        type: "button", role: "tab", id: `tab-${id}`, "data-view": id, "aria-controls": "view",
-        on: { click: () => app.store.set({ view: id }) },
-      }, name),
+      el(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `tab-${id}`,
+          "data-view": id,
+          "aria-controls": "view",
+          on: { click: () => app.store.set({ view: id }) },
+        },
+        name,
+      ),
     );
   }
   tabs.addEventListener("keydown", (event) => {
@@ -79,19 +89,51 @@ function makeTabs() {
 function drawHead() {
   const { inspection, store } = app;
   const { run, source, outputs } = inspection;
-  const facts = [run.family, run.parameters && `${short(run.parameters)} parameters`].filter(Boolean).join(" · ");
+  const facts = [run.family, run.parameters && `${short(run.parameters)} parameters`]
+    .filter(Boolean)
+    .join(" · ");
   replace(byId("name"), run.name || "headway");
-  replace(byId("about"), facts, inspection.raw.precision === "half" && el("span", { title: "numbers are kept in half precision so that the page stays small" }, facts && " · ", "half precision"));
-  replace(byId("facts"), (run.facts ?? []).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, value))));
+  replace(
+    byId("about"),
+    facts,
+    inspection.raw.precision === "half" &&
+      el(
+        "span",
+        { title: "numbers are kept in half precision so that the page stays small" },
+        facts && " · ",
+        "half precision",
+      ),
+  );
+  replace(
+    byId("facts"),
+    (run.facts ?? []).map(([name, value]) =>
+      el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, value)),
+    ),
+  );
   byId("more").hidden = !run.facts?.length;
+  const missing = inspection.raw.left_out ?? [];
+  replace(
+    byId("missing"),
+    missing.length > 0 && ["Left out to keep this page small: ", missing.join("; "), "."],
+  );
   const at = inspection.index(store.values.output);
   const list = outputs.map((output, i) => [String(i), `${i + 1}. ${output.text}`]);
   replace(
     byId("sentences"),
     source.text && el("div", { class: "source" }, sentence(source.text)),
-    outputs.length > 0 && el("div", { class: "target" }, el("span", { class: "count", "aria-hidden": "true" }, "→"), sentence(outputs[at].text)),
+    outputs.length > 0 &&
+      el(
+        "div",
+        { class: "target" },
+        el("span", { class: "count", "aria-hidden": "true" }, "→"),
+        sentence(outputs[at].text),
+      ),
   );
-  replace(byId("which"), outputs.length > 1 && select("Output", list, String(at), (value) => store.set({ output: Number(value) })));
+  replace(
+    byId("which"),
+    outputs.length > 1 &&
+      select("Output", list, String(at), (value) => store.set({ output: Number(value) })),
+  );
 }
 
 function drawView(changed) {
@@ -116,7 +158,8 @@ function changed(keys) {
   if (keys.has("view")) drawTabs();
   if (keys.has("output")) {
     drawHead();
-    if (app.live && app.inspection.isLeftOut(app.store.values.output)) app.live.wants(app.inspection.index(app.store.values.output));
+    if (app.live && app.inspection.isLeftOut(app.store.values.output))
+      app.live.wants(app.inspection.index(app.store.values.output));
   }
   drawView(keys);
 }
@@ -136,5 +179,6 @@ drawHead();
 if (byId("live")) app.live = livePanel(byId("live"), app, answered);
 drawView();
 app.store.listen(changed);
-for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", redraw);
+for (const query of ["(prefers-color-scheme: dark)", "print"])
+  matchMedia(query).addEventListener("change", redraw);
 document.documentElement.dataset.ready = "true";

@@ -2,8 +2,10 @@
 
 import { el, figure, isolated, replace, token } from "./dom.js";
 import { largest } from "./attention.js";
+import { bar } from "./bars.js";
 import { AXES, inWords } from "./focus.js";
-import { HeatMap, heatTools } from "./heatmap.js";
+import { heatTools } from "./heat_tools.js";
+import { HeatMap } from "./heatmap.js";
 
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function mapView(host, app) {
@@ -27,7 +29,13 @@ export function mapView(host, app) {
     el(
       "div",
       { class: "beside" },
-      el("figure", { class: "card" }, el("figcaption", {}, caption, axes, progress), map.node, heatTools(map, scale)),
+      el(
+        "figure",
+        { class: "card" },
+        el("figcaption", {}, caption, axes, progress),
+        map.node,
+        heatTools(map, scale),
+      ),
       el("aside", { class: "card" }, readout, ranking),
     ),
   );
@@ -70,17 +78,17 @@ function rank(part, weights, row, column) {
   const first = largest(weights, 8);
   const rest = 1 - first.reduce((sum, j) => sum + weights[j], 0);
   const line = (j) =>
-    el(
-      "li",
-      { class: j === column ? "bar chosen" : "bar" },
+    bar(
       token(part.columnTokens[j]),
-      el("span", { class: "meter" }, el("i", { style: { width: `${(100 * weights[j]) / weights[first[0]]}%` } })),
-      el("span", { class: "number" }, figure(weights[j])),
+      weights[j] / weights[first[0]],
+      figure(weights[j]),
+      j === column,
     );
   const others = part.columns - first.length;
   return [
     el("h3", {}, token(part.rowTokens[row]), " looks at"),
     el("ol", { class: "bars" }, first.map(line)),
-    others > 0 && el("p", { class: "quiet small" }, `${others} others together ${figure(Math.max(0, rest))}`),
+    others > 0 &&
+      el("p", { class: "quiet small" }, `${others} others together ${figure(Math.max(0, rest))}`),
   ];
 }

@@ -1,13 +1,17 @@
 /** The n-best list: scores, the probability of each token, and what could have stood there. */
 
 import { el, empty, figure, isolated, percent, replace, rove, sentence, token } from "./dom.js";
-import { wordBars } from "./steps_view.js";
+import { wordBars } from "./bars.js";
 
 const MANY = 400; // tokens; of more only the chosen output shows its own
 
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function outputsView(host, app) {
-  const list = el("ol", { class: "outputs", role: "radiogroup", "aria-label": "Outputs, best first" });
+  const list = el("ol", {
+    class: "outputs",
+    role: "radiogroup",
+    "aria-label": "Outputs, best first",
+  });
   const aside = el("aside", { class: "card" });
   let drawn = null;
   let hasAll = true;
@@ -18,7 +22,10 @@ export function outputsView(host, app) {
     const { inspection, store } = app;
     if (!inspection.outputs.length) {
       drawn = null;
-      return replace(host, empty(inspection.isEmpty && app.live ? "Type a sentence above." : "There are no outputs."));
+      return replace(
+        host,
+        empty(inspection.isEmpty && app.live ? "Type a sentence above." : "There are no outputs."),
+      );
     }
     if (drawn !== inspection) {
       drawn = inspection;
@@ -37,7 +44,8 @@ export function outputsView(host, app) {
       const line = node.closest("li");
       line.classList.toggle("chosen", isChosen);
       const pieces = line.querySelector(".tokens");
-      if (pieces && (hasAll || isChosen) && !pieces.firstChild) fill(pieces, inspection.outputs[node.dataset.output]);
+      if (pieces && (hasAll || isChosen) && !pieces.firstChild)
+        fill(pieces, inspection.outputs[node.dataset.output]);
       else if (pieces && !hasAll && !isChosen) replace(pieces);
     }
   }
@@ -45,27 +53,52 @@ export function outputsView(host, app) {
   function item(output, index) {
     const choose = () => app.store.set({ output: index });
     const tokens = output.tokens ?? [];
-    const chips = el("div", { class: "tokens", dir: "auto", role: "group", "aria-label": `tokens of output ${index + 1}` });
+    const chips = el("div", {
+      class: "tokens",
+      dir: "auto",
+      role: "group",
+      "aria-label": `tokens of output ${index + 1}`,
+    });
     rove(chips, ".piece");
     return el(
       "li",
       { class: "card" },
       el(
         "div",
-        { class: "output", role: "radio", "data-output": index, on: { click: choose, keydown: press(choose) } },
+        {
+          class: "output",
+          role: "radio",
+          "data-output": index,
+          on: { click: choose, keydown: press(choose) },
+        },
         el("span", { class: "count" }, index + 1),
         sentence(output.text),
         el(
           "span",
           { class: "figures" },
           tokens.length ? el("span", {}, "score ", el("b", {}, figure(output.score))) : null,
-          el("span", {}, tokens.length ? "log probability " : "probability ",
-            el("b", {}, tokens.length ? figure(output.log_prob, 3) : percent(Math.exp(output.log_prob)))),
+          el(
+            "span",
+            {},
+            tokens.length ? "log probability " : "probability ",
+            el(
+              "b",
+              {},
+              tokens.length ? figure(output.log_prob, 3) : percent(Math.exp(output.log_prob)),
+            ),
+          ),
           output.finished === false && el("span", { class: "bad" }, "cut off"),
         ),
       ),
       tokens.length ? chips : null,
-      output.unmet?.length ? el("p", { class: "bad small" }, "Could not be kept: ", output.unmet.map((term) => [token(term), " "]).flat()) : null,
+      output.unmet?.length
+        ? el(
+            "p",
+            { class: "bad small" },
+            "Could not be kept: ",
+            output.unmet.map((term) => [token(term), " "]).flat(),
+          )
+        : null,
     );
   }
 
@@ -89,7 +122,9 @@ export function outputsView(host, app) {
         on: {
           pointerenter: show,
           focus: show,
-          click: () => { pinned = [output, place]; },
+          click: () => {
+            pinned = [output, place];
+          },
           pointerleave: () => pinned && alternatives(...pinned),
         },
       },
@@ -101,11 +136,27 @@ export function outputsView(host, app) {
   function alternatives(output, place) {
     const top = output?.top?.[place];
     if (!output) {
-      replace(aside, el("h3", {}, "Instead of a token"), el("p", { class: "quiet" }, "Point at a token to see what the model would have said in its place."));
+      replace(
+        aside,
+        el("h3", {}, "Instead of a token"),
+        el(
+          "p",
+          { class: "quiet" },
+          "Point at a token to see what the model would have said in its place.",
+        ),
+      );
     } else if (!top) {
-      replace(aside, el("h3", {}, "Instead of ", token(output.tokens[place])), el("p", { class: "quiet" }, "Not recorded for this output."));
+      replace(
+        aside,
+        el("h3", {}, "Instead of ", token(output.tokens[place])),
+        el("p", { class: "quiet" }, "Not recorded for this output."),
+      );
     } else {
-      replace(aside, el("h3", {}, "Instead of ", token(output.tokens[place])), wordBars(top, output.tokens[place]));
+      replace(
+        aside,
+        el("h3", {}, "Instead of ", token(output.tokens[place])),
+        wordBars(top, output.tokens[place]),
+      );
       app.announce(top.map(([name, share]) => `${isolated(name)} ${percent(share)}`).join(", "));
     }
   }

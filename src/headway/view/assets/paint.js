@@ -7,7 +7,10 @@ const found = new Map();
 /** A colour or font of the style sheet. @param {string} name without the dashes */
 export function colour(name) {
   if (!found.has(name)) {
-    found.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+    found.set(
+      name,
+      getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(),
+    );
   }
   return found.get(name);
 }

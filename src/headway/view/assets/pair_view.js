@@ -44,12 +44,18 @@ export function pickers(app, part, row, column) {
 /** A list of words, or, where it would be too long to make and to use, the number of a word. */
 function wordPicker(label, tokens, n, chosen, choose) {
   if (n <= LONG) {
-    const words = tokens.slice(0, n).map((word, i) => [String(i), `${i + 1} ${isolated(word)}`]);
+    const words = tokens.slice(0, n).map((word, i) => [String(i), `${i + 1}: ${isolated(word)}`]);
     return select(label, words, String(chosen), (value) => choose(Number(value)));
   }
   const number = el("input", {
-    type: "number", min: 1, max: n, value: chosen + 1, "data-keep": label,
-    on: { change: () => choose(Math.max(1, Math.min(n, Math.round(Number(number.value)) || 1)) - 1) },
+    type: "number",
+    min: 1,
+    max: n,
+    value: chosen + 1,
+    "data-keep": label,
+    on: {
+      change: () => choose(Math.max(1, Math.min(n, Math.round(Number(number.value)) || 1)) - 1),
+    },
   });
   return el("label", { class: "field" }, el("span", {}, label), number, token(tokens[chosen]));
 }
@@ -70,14 +76,20 @@ function pair(app, part, head, row, column) {
   return el(
     "figure",
     { class: "card" },
-    el("figcaption", {}, el("strong", {}, token(part.rowTokens[row]), " → ", token(part.columnTokens[column]))),
+    el(
+      "figcaption",
+      {},
+      el("strong", {}, token(part.rowTokens[row]), " → ", token(part.columnTokens[column])),
+    ),
     strip("query", query, { peak, announce }),
     strip("key", key, { peak, announce }),
     strip("query × key", parts, { announce }),
     el(
       "p",
       { class: "sum" },
-      "sum ", el("b", {}, figure(sum)), ` × ${figure(part.scale)} = score `,
+      "sum ",
+      el("b", {}, figure(sum)),
+      ` × ${figure(part.scale)} = score `,
       el("b", { "data-score": String(sum * part.scale) }, figure(sum * part.scale)),
       hidden ? " , later than the word itself: not looked at" : " → weight ",
       !hidden && el("b", { "data-weight": String(weight) }, figure(weight)),
@@ -99,10 +111,14 @@ function others(app, part, head, row, column) {
     return el(
       "tr",
       { class: j === column ? "chosen" : null },
-      el("th", { scope: "row" }, button(token(part.columnTokens[j]), () => app.store.set({ column: j }), {
-        class: "link",
-        "aria-pressed": String(j === column),
-      })),
+      el(
+        "th",
+        { scope: "row" },
+        button(token(part.columnTokens[j]), () => app.store.set({ column: j }), {
+          class: "link",
+          "aria-pressed": String(j === column),
+        }),
+      ),
       el("td", { class: "wide" }, el("span", { class: "strip" }, canvas)),
       el("td", { class: "number" }, figure(score, 3)),
       el("td", { class: "number" }, figure(weights[j])),
@@ -111,12 +127,26 @@ function others(app, part, head, row, column) {
   return el(
     "section",
     { class: "card others scroll" },
-    el("h3", {}, token(part.rowTokens[row]), n > MOST ? ` beside the ${MOST} words it looks at most` : " beside each word"),
+    el(
+      "h3",
+      {},
+      token(part.rowTokens[row]),
+      n > MOST ? ` beside the ${MOST} words it looks at most` : " beside each word",
+    ),
     el(
       "table",
       { class: "rows tight" },
-      el("thead", {}, el("tr", {}, ["word", "query × key", "score", "weight"].map((name, i) =>
-        el("th", { scope: "col", class: i > 1 ? "number" : null }, name)))),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          ["word", "query × key", "score", "weight"].map((name, i) =>
+            el("th", { scope: "col", class: i > 1 ? "number" : null }, name),
+          ),
+        ),
+      ),
       el("tbody", {}, lines),
     ),
   );

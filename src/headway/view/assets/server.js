@@ -42,7 +42,10 @@ export class Server {
   }
 
   async ask(path, options = {}) {
-    const headers = { ...options.headers, ...(this.token ? { Authorization: `Bearer ${this.token}` } : {}) };
+    const headers = {
+      ...options.headers,
+      ...(this.token ? { Authorization: `Bearer ${this.token}` } : {}),
+    };
     let response;
     try {
       response = await fetch(path, { ...options, headers });

@@ -16,6 +16,7 @@ export const DEFAULTS = {
   node: "",
   pruned: true,
   place: 0,
+  side: "source",
   sample: -1,
   model: "",
   text: "",

@@ -54,7 +54,13 @@ export function strip(name, values, { peak = peakOf(values), announce, note = nu
     mark,
   );
   point(-1, false);
-  return el("div", { class: "strip-line" }, el("span", { class: "strip-name" }, name), picture, said);
+  return el(
+    "div",
+    { class: "strip-line" },
+    el("span", { class: "strip-name" }, name),
+    picture,
+    said,
+  );
 }
 
 /** @param {HTMLCanvasElement} canvas one pixel for each value */

@@ -41,7 +41,9 @@ function fromFloats(bytes) {
 
 function fromHalves(bytes) {
   if (globalThis.Float16Array) {
-    return new Float32Array(new Float16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1));
+    return new Float32Array(
+      new Float16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1),
+    );
   }
   const bits = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1);
   const values = new Float32Array(bits.length);

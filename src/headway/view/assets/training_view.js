@@ -4,8 +4,24 @@ import { el, empty, figure, replace, sentence, short } from "./dom.js";
 import { lineChart } from "./chart.js";
 
 const AGAIN = 5000; // milliseconds between two looks at a run that may be in progress
-const PLAIN = new Set(["step", "epoch", "minutes", "loss", "valid_loss", "lr", "tokens_per_second", "norm"]);
-const NAMES = { exact: "Exact match", bleu: "BLEU", chrf: "chrF", ter: "TER", accuracy: "Accuracy", macro_f1: "Macro F1" };
+const PLAIN = new Set([
+  "step",
+  "epoch",
+  "minutes",
+  "loss",
+  "valid_loss",
+  "lr",
+  "tokens_per_second",
+  "norm",
+]);
+const NAMES = {
+  exact: "Exact match",
+  bleu: "BLEU",
+  chrf: "chrF",
+  ter: "TER",
+  accuracy: "Accuracy",
+  macro_f1: "Macro F1",
+};
 
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function trainingView(host, app) {
@@ -31,17 +47,33 @@ export function trainingView(host, app) {
     const { sample } = app.store.values;
     const at = sample < 0 || sample >= moments.length ? moments.length - 1 : sample;
     const slider = el("input", {
-      type: "range", min: 0, max: moments.length - 1, value: at, "aria-label": "moment of the training",
+      type: "range",
+      min: 0,
+      max: moments.length - 1,
+      value: at,
+      "aria-label": "moment of the training",
       on: { input: () => app.store.set({ sample: Number(slider.value) }) },
     });
     const kept = document.activeElement === samples.querySelector("input");
     replace(
       samples,
-      el("section", { class: "card" },
+      el(
+        "section",
+        { class: "card" },
         el("h3", {}, "Answers over time"),
-        el("div", { class: "controls" }, slider,
-          el("span", { class: "key" }, `step ${short(moments[at].step)}`, Number.isFinite(moments[at].minutes) ? `, ${figure(moments[at].minutes, 1)} min` : "")),
-        el("div", { class: "scroll" }, sampleTable(moments[at].samples))),
+        el(
+          "div",
+          { class: "controls" },
+          slider,
+          el(
+            "span",
+            { class: "key" },
+            `step ${short(moments[at].step)}`,
+            Number.isFinite(moments[at].minutes) ? `, ${figure(moments[at].minutes, 1)} min` : "",
+          ),
+        ),
+        el("div", { class: "scroll" }, sampleTable(moments[at].samples)),
+      ),
     );
     if (kept) slider.focus();
   }
@@ -68,8 +100,14 @@ export function trainingView(host, app) {
 }
 
 function points(rows, key) {
-  const x = rows.some((row) => Number.isFinite(row.minutes) && row.minutes > 0) ? "minutes" : "step";
-  return thin(rows.filter((row) => Number.isFinite(row[key]) && Number.isFinite(row[x])).map((row) => ({ x: row[x], y: row[key] })));
+  const x = rows.some((row) => Number.isFinite(row.minutes) && row.minutes > 0)
+    ? "minutes"
+    : "step";
+  return thin(
+    rows
+      .filter((row) => Number.isFinite(row[key]) && Number.isFinite(row[x]))
+      .map((row) => ({ x: row[x], y: row[key] })),
+  );
 }
 
 /** At most a few hundred points: of neighbours the lowest and the highest remain. */
@@ -77,7 +115,10 @@ function thin(all, most = 600) {
   if (all.length <= most) return all;
   const kept = [];
   for (let b = 0, n = most / 2; b < n; b++) {
-    const bucket = all.slice(Math.floor((b * all.length) / n), Math.floor(((b + 1) * all.length) / n));
+    const bucket = all.slice(
+      Math.floor((b * all.length) / n),
+      Math.floor(((b + 1) * all.length) / n),
+    );
     const sorted = [...bucket].sort((p, q) => p.y - q.y);
     kept.push(...[sorted[0], sorted[sorted.length - 1]].sort((p, q) => p.x - q.x));
   }
@@ -88,17 +129,26 @@ function curves(rows) {
   const metrics = new Set();
   for (const row of rows) {
     if (!("valid_loss" in row)) continue;
-    for (const [key, value] of Object.entries(row)) if (!PLAIN.has(key) && Number.isFinite(value)) metrics.add(key);
+    for (const [key, value] of Object.entries(row))
+      if (!PLAIN.has(key) && Number.isFinite(value)) metrics.add(key);
   }
-  const xName = rows.some((row) => Number.isFinite(row.minutes) && row.minutes > 0) ? "minutes of training" : "step";
+  const xName = rows.some((row) => Number.isFinite(row.minutes) && row.minutes > 0)
+    ? "minutes of training"
+    : "step";
   const wanted = [
     ["Loss", { loss: "training", valid_loss: "validation" }],
-    ...[...metrics].map((key) => [`${NAMES[key] ?? key} on validation data`, { [key]: "validation" }]),
+    ...[...metrics].map((key) => [
+      `${NAMES[key] ?? key} on validation data`,
+      { [key]: "validation" },
+    ]),
     ["Learning rate", { lr: "learning rate" }],
     ["Speed", { tokens_per_second: "tokens per second" }],
   ];
   return wanted.map(([title, lines]) => {
-    const series = Object.entries(lines).map(([key, name]) => ({ name, points: points(rows, key) }));
+    const series = Object.entries(lines).map(([key, name]) => ({
+      name,
+      points: points(rows, key),
+    }));
     const present = series.filter((line) => line.points.length);
     return present.length ? lineChart(title, present, xName) : null;
   });
@@ -108,9 +158,22 @@ function curves(rows) {
 function sampleTable(samples) {
   const head = ["Input", "Output", "Expected"].map((name) => el("th", { scope: "col" }, name));
   const lines = samples.map(([source, output, expected]) =>
-    el("tr", {},
+    el(
+      "tr",
+      {},
       el("td", {}, sentence(source)),
-      el("td", { class: expected === undefined ? null : output === expected ? "good" : "bad" }, sentence(output)),
-      el("td", {}, sentence(expected ?? ""))));
-  return el("table", { class: "rows" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, lines));
+      el(
+        "td",
+        { class: expected === undefined ? null : output === expected ? "good" : "bad" },
+        sentence(output),
+      ),
+      el("td", {}, sentence(expected ?? "")),
+    ),
+  );
+  return el(
+    "table",
+    { class: "rows" },
+    el("thead", {}, el("tr", {}, head)),
+    el("tbody", {}, lines),
+  );
 }

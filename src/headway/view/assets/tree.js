@@ -17,12 +17,23 @@ export class Tree {
   constructor(trace, start) {
     this.beam = trace.beam;
     this.alpha = trace.alpha;
-    this.start = { step: -1, index: 0, word: start, parent: null, fate: "kept", children: [], logProb: 0, score: 0 };
+    this.start = {
+      step: -1,
+      index: 0,
+      word: start,
+      parent: null,
+      fate: "kept",
+      children: [],
+      logProb: 0,
+      score: 0,
+    };
     /** @type {Candidate[][]} */
     this.steps = [];
     let kept = [this.start];
     trace.steps.forEach((step, at) => {
-      const candidates = step.token.map((_, index) => this.candidate(step, at, index, trace.words, kept));
+      const candidates = step.token.map((_, index) =>
+        this.candidate(step, at, index, trace.words, kept),
+      );
       this.steps.push(candidates);
       kept = candidates.filter((candidate) => candidate.fate === "kept");
     });
@@ -31,7 +42,10 @@ export class Tree {
   candidate(step, at, index, words, kept) {
     const parent = kept[step.parent[index]] ?? kept[0];
     const made = {
-      step: at, index, parent, children: [],
+      step: at,
+      index,
+      parent,
+      children: [],
       word: words?.[at]?.[index] ?? String(step.token[index]),
       logProb: step.log_prob[index],
       tokenLogProb: step.token_log_prob[index],
@@ -52,10 +66,19 @@ export class Tree {
   /** The candidate with which an output was complete; null if the trace does not hold it. */
   endOf(output) {
     const wanted = output.tokens.join("\u0000");
-    const words = (end) => this.path(end).map((c) => c.word).join("\u0000");
-    const ends = this.steps.flat().filter((c) => c.fate === "ended" || c.step === this.steps.length - 1);
-    const same = ends.filter((c) => c.step === output.tokens.length - 1 || c.step === output.tokens.length);
-    return same.find((c) => words(c) === wanted) ?? same.find((c) => words(c).startsWith(wanted)) ?? null;
+    const words = (end) =>
+      this.path(end)
+        .map((c) => c.word)
+        .join("\u0000");
+    const ends = this.steps
+      .flat()
+      .filter((c) => c.fate === "ended" || c.step === this.steps.length - 1);
+    const same = ends.filter(
+      (c) => c.step === output.tokens.length - 1 || c.step === output.tokens.length,
+    );
+    return (
+      same.find((c) => words(c) === wanted) ?? same.find((c) => words(c).startsWith(wanted)) ?? null
+    );
   }
 
   /** The best of the finished ones. */
@@ -78,7 +101,9 @@ export class Tree {
     let x = MARGIN + START + GAP;
     for (const column of columns) {
       const width = Math.max(104, ...column.map((c) => Math.min(150, measure(c.word) + 20)));
-      column.forEach((c, rank) => Object.assign(c, { x, y: MARGIN + (rank + 0.5) * ROW, width }));
+      column.forEach((c, rank) =>
+        Object.assign(c, { x, y: MARGIN + (rank + 0.5) * ROW, width, short: undefined }),
+      );
       x += width + GAP;
     }
     return [x - GAP + MARGIN, 2 * MARGIN + tallest * ROW];

@@ -1,8 +1,8 @@
 /** The beam search as it went: candidates step by step, lines to those they continue. */
 
 import { button, el, empty, figure, isolated, percent, replace, token } from "./dom.js";
-import { colour, direction, elide } from "./paint.js";
 import { BOX, Tree } from "./tree.js";
+import { drawBox, drawLine, font, legend } from "./tree_paint.js";
 import { Viewport } from "./viewport.js";
 
 const MOST = 620; // height of the window
@@ -13,38 +13,72 @@ const FATES = { kept: "kept in the beam", ended: "finished, put aside", pruned: 
 export function treeView(host, app) {
   const { trace, search } = app.inspection.raw;
   if (!trace?.steps?.length) {
-    replace(host, empty(app.inspection.isEmpty ? "Nothing has been searched yet." : "No search was recorded: this answer was not made by a beam search."));
+    replace(
+      host,
+      empty(
+        app.inspection.isEmpty
+          ? "Nothing has been searched yet."
+          : "No search was recorded: this answer was not made by a beam search.",
+      ),
+    );
     return { update() {}, refresh() {} };
   }
-  const tree = new Tree(trace, app.inspection.start);
+  const tree = new Tree(trace, app.inspection.begin);
   const last = tree.steps.length - 1;
   let [zoom, size, hovered, timer] = [1, [0, 0], null, 0];
   let path = new Set();
   const details = el("aside", { class: "card" });
   const words = el("span", { class: "key" });
-  const slider = el("input", { type: "range", min: 0, max: last, "aria-label": "step of the search", on: { input: () => go(Number(slider.value)) } });
+  const slider = el("input", {
+    type: "range",
+    min: 0,
+    max: last,
+    "aria-label": "step of the search",
+    on: { input: () => go(Number(slider.value)) },
+  });
   const play = button("▶ play", toggle, { class: "primary" });
-  const pruned = el("input", { type: "checkbox", on: { change: () => app.store.set({ pruned: pruned.checked }) } });
+  const pruned = el("input", {
+    type: "checkbox",
+    on: { change: () => app.store.set({ pruned: pruned.checked }) },
+  });
   const view = new Viewport(draw, {
-    label: "search tree; left and right go to the parent and the best child, up and down within a step",
+    label:
+      "search tree; left and right go to the parent and the best child, up and down within a step",
     description: "search tree",
   });
   replace(
     host,
-    el("div", { class: "controls" },
-      el("span", { class: "choices" },
+    el(
+      "div",
+      { class: "controls" },
+      el(
+        "span",
+        { class: "choices" },
         button("⏮", () => go(0), { "aria-label": "first step" }),
         button("◀", () => go(now() - 1), { "aria-label": "one step back" }),
         play,
         button("▶", () => go(now() + 1), { "aria-label": "one step on" }),
-        button("⏭", () => go(last), { "aria-label": "last step" })),
-      slider, words,
+        button("⏭", () => go(last), { "aria-label": "last step" }),
+      ),
+      slider,
+      words,
       el("label", { class: "check" }, pruned, "pruned ones"),
-      el("span", { class: "choices" },
+      el(
+        "span",
+        { class: "choices" },
         button("−", () => magnify(zoom / 1.4), { "aria-label": "zoom out" }),
-        button("fit", () => magnify(Math.min(1, view.node.clientWidth / size[0])), { "aria-label": "fit the window" }),
-        button("+", () => magnify(zoom * 1.4), { "aria-label": "zoom in" }))),
-    el("div", { class: "beside" }, el("figure", { class: "card" }, view.node, legend(search)), details),
+        button("fit", () => magnify(Math.min(1, view.node.clientWidth / size[0])), {
+          "aria-label": "fit the window",
+        }),
+        button("+", () => magnify(zoom * 1.4), { "aria-label": "zoom in" }),
+      ),
+    ),
+    el(
+      "div",
+      { class: "beside" },
+      el("figure", { class: "card" }, view.node, legend(search)),
+      details,
+    ),
   );
   listen();
 
@@ -58,7 +92,10 @@ export function treeView(host, app) {
   function toggle() {
     if (timer) return pause();
     if (now() === last) go(0);
-    timer = setInterval(() => (now() === last || !host.isConnected ? pause() : go(now() + 1)), PACE);
+    timer = setInterval(
+      () => (now() === last || !host.isConnected ? pause() : go(now() + 1)),
+      PACE,
+    );
     replace(play, "⏸ pause");
   }
   function pause() {
@@ -77,15 +114,20 @@ export function treeView(host, app) {
 
   function update(changed) {
     const output = app.inspection.output(app.store.values.output);
-    if (!changed || changed.has("output")) path = new Set(tree.path((output && tree.endOf(output)) ?? tree.best()));
+    if (!changed || changed.has("output"))
+      path = new Set(tree.path((output && tree.endOf(output)) ?? tree.best()));
     if (!changed || changed.has("pruned")) layout();
     pruned.checked = app.store.values.pruned;
     slider.value = String(now());
     replace(words, `step ${now() + 1} of ${last + 1}`);
     const at = chosen();
-    if (app.store.values.step >= 0 && (!changed || changed.has("step"))) reveal(tree.columns[now()][0]);
+    if (app.store.values.step >= 0 && (!changed || changed.has("step")))
+      reveal(tree.columns[now()][0]);
     if (at && changed?.has("node")) reveal(at);
-    describe(at ?? [...path].findLast((c) => c.step <= now()) ?? tree.steps[0][0], Boolean(changed?.has("node")));
+    describe(
+      at ?? [...path].findLast((c) => c.step <= now()) ?? tree.steps[0][0],
+      Boolean(changed?.has("node")),
+    );
     view.redraw();
   }
 
@@ -111,50 +153,13 @@ export function treeView(host, app) {
     context.scale(zoom, zoom);
     const [from, to] = [view.left / zoom - 300, (view.left + view.width) / zoom + 300];
     const seen = tree.columns.slice(0, now() + 1).filter(([c]) => c && c.x > from && c.x < to);
-    for (const column of seen) for (const c of column) drawLine(context, c);
-    if (tree.start.x > from) drawBox(context, tree.start);
-    for (const column of seen) for (const c of column) drawBox(context, c);
+    for (const column of seen) for (const c of column) drawLine(context, c, path.has(c));
+    const marked = hovered ?? chosen();
+    if (tree.start.x > from) drawBox(context, tree.start, { wins: true, marked: false, zoom });
+    for (const column of seen)
+      for (const c of column)
+        drawBox(context, c, { wins: path.has(c), marked: c === marked, zoom });
     context.restore();
-  }
-
-  function drawLine(context, c) {
-    const { parent } = c;
-    if (parent.x === undefined) return;
-    const wins = path.has(c);
-    context.strokeStyle = colour(wins ? "ink" : c.fate === "pruned" ? "rule" : c.fate === "ended" ? "good" : "series-0");
-    context.lineWidth = wins ? 2.5 : 1;
-    const [x0, middle] = [parent.x + parent.width, (parent.x + parent.width + c.x) / 2];
-    context.beginPath();
-    context.moveTo(x0, parent.y);
-    context.bezierCurveTo(middle, parent.y, middle, c.y, c.x, c.y);
-    context.stroke();
-  }
-
-  function drawBox(context, c) {
-    const wins = path.has(c) || c === tree.start;
-    const marked = c === (hovered ?? chosen());
-    const edge = { kept: "series-0", ended: "good", pruned: "rule" }[c.fate];
-    context.beginPath();
-    context.roundRect(c.x, c.y - BOX / 2, c.width, BOX, 7);
-    context.fillStyle = colour(c.fate === "pruned" ? "card" : c.fate === "ended" ? "end-fill" : "keep-fill");
-    context.fill();
-    context.strokeStyle = colour(marked || wins ? "ink" : edge);
-    context.lineWidth = marked ? 3 : wins ? 2 : 1;
-    context.stroke();
-    if (zoom < 0.45) return;
-    const isStart = c === tree.start;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillStyle = colour(c.fate === "pruned" ? "muted" : "ink");
-    context.font = font(13, wins ? 650 : 450);
-    context.direction = direction(c.word);
-    c.short ??= elide(context, c.word, c.width - 14);
-    context.fillText(c.short, c.x + c.width / 2, c.y - (isStart || zoom < 0.7 ? 0 : 7));
-    if (isStart || zoom < 0.7) return;
-    context.direction = "ltr";
-    context.fillStyle = colour("muted");
-    context.font = font(10.5);
-    context.fillText(`${figure(c.logProb, 2)} → ${figure(c.score, 2)}`, c.x + c.width / 2, c.y + 9);
   }
 
   function describe(c, aloud) {
@@ -170,15 +175,24 @@ export function treeView(host, app) {
       el("h3", {}, `Step ${c.step + 1}`),
       el("p", { class: "big" }, token(c.word)),
       el("p", { class: `fate ${c.fate}` }, FATES[c.fate]),
-      el("dl", { class: "facts narrow" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+      el(
+        "dl",
+        { class: "facts narrow" },
+        facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+      ),
       el("p", { class: "quiet small", dir: "auto" }, path.map((p) => [token(p.word), " "]).flat()),
     );
-    if (aloud) app.announce(`${isolated(c.word)}, ${FATES[c.fate]}, ${facts.map((f) => f.join(" ")).join(", ")}`);
+    if (aloud)
+      app.announce(
+        `${isolated(c.word)}, ${FATES[c.fate]}, ${facts.map((f) => f.join(" ")).join(", ")}`,
+      );
   }
 
   function find(event) {
     const [x, y] = view.at(event).map((v, i) => (v + [view.left, view.top][i]) / zoom);
-    const column = tree.columns.slice(0, now() + 1).find(([c]) => c && x >= c.x && x <= c.x + c.width);
+    const column = tree.columns
+      .slice(0, now() + 1)
+      .find(([c]) => c && x >= c.x && x <= c.x + c.width);
     return column?.find((c) => Math.abs(c.y - y) <= BOX / 2) ?? null;
   }
 
@@ -186,7 +200,8 @@ export function treeView(host, app) {
     let drag = null;
     const { node } = view;
     node.addEventListener("pointerdown", (event) => {
-      if (event.pointerType === "mouse") drag = { x: event.clientX + view.left, y: event.clientY + view.top, far: 0 };
+      if (event.pointerType === "mouse")
+        drag = { x: event.clientX + view.left, y: event.clientY + view.top, far: 0 };
     });
     node.addEventListener("pointermove", (event) => {
       if (drag && event.buttons) {
@@ -200,17 +215,24 @@ export function treeView(host, app) {
       if (c) describe(c, true);
       view.redraw();
     });
-    node.addEventListener("pointerleave", () => { hovered = drag = null; view.redraw(); });
+    node.addEventListener("pointerleave", () => {
+      hovered = drag = null;
+      view.redraw();
+    });
     node.addEventListener("click", (event) => {
       const c = find(event);
       if (c && !(drag?.far > 6)) choose(c);
       drag = null;
     });
-    node.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      magnify(zoom * (event.deltaY < 0 ? 1.15 : 0.87));
-    }, { passive: false });
+    node.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        magnify(zoom * (event.deltaY < 0 ? 1.15 : 0.87));
+      },
+      { passive: false },
+    );
     node.addEventListener("keydown", keys);
   }
 
@@ -220,7 +242,10 @@ export function treeView(host, app) {
     const rank = column.indexOf(at);
     const to = {
       ArrowLeft: () => at.parent,
-      ArrowRight: () => at.children.find((c) => path.has(c)) ?? at.children.find((c) => c.fate !== "pruned") ?? at.children[0],
+      ArrowRight: () =>
+        at.children.find((c) => path.has(c)) ??
+        at.children.find((c) => c.fate !== "pruned") ??
+        at.children[0],
       ArrowUp: () => column[rank - 1],
       ArrowDown: () => column[rank + 1],
       Home: () => tree.columns[0][0],
@@ -238,19 +263,4 @@ export function treeView(host, app) {
     choose(next);
   }
   return { update, refresh: () => view.redraw(), stop: pause };
-}
-
-function font(size, weight = 450) {
-  return `${weight} ${size}px ${colour("sans")}`;
-}
-
-function legend(search) {
-  const item = (kind, name) => el("span", { class: "key" }, el("i", { class: `swatch ${kind}` }), name);
-  return el(
-    "div",
-    { class: "tools" },
-    item("kept", "kept"), item("ended", "finished"), item("pruned", "pruned"), item("wins", "path of the chosen output"),
-    el("span", { class: "key" }, "log probability → score after length normalisation"),
-    search?.beam && el("span", { class: "key" }, `beam ${search.beam}, alpha ${search.alpha}`),
-  );
 }

@@ -36,8 +36,12 @@ export class Viewport {
     }).observe(this.node);
   }
 
-  get left() { return this.node.scrollLeft; }
-  get top() { return this.node.scrollTop; }
+  get left() {
+    return this.node.scrollLeft;
+  }
+  get top() {
+    return this.node.scrollTop;
+  }
 
   /** Size of the whole drawing; the window is as high as it, up to `most`. */
   size(width, height, most) {
@@ -74,8 +78,10 @@ export class Viewport {
   reveal(x, y, width, height, left = 0, top = 0) {
     const node = this.node;
     if (x - left < node.scrollLeft) node.scrollLeft = x - left;
-    else if (x + width > node.scrollLeft + node.clientWidth) node.scrollLeft = x + width - node.clientWidth;
+    else if (x + width > node.scrollLeft + node.clientWidth)
+      node.scrollLeft = x + width - node.clientWidth;
     if (y - top < node.scrollTop) node.scrollTop = y - top;
-    else if (y + height > node.scrollTop + node.clientHeight) node.scrollTop = y + height - node.clientHeight;
+    else if (y + height > node.scrollTop + node.clientHeight)
+      node.scrollTop = y + height - node.clientHeight;
   }
 }
