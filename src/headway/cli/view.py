@@ -18,7 +18,6 @@ from .options import (
     refuse_options,
     search_settings,
     set_threads,
-    text,
     whole,
 )
 from .translate import GlossaryFile, Prefix
@@ -30,7 +29,7 @@ PICTURE = "Picture"
 
 Text = Annotated[
     str | None,
-    typer.Argument(metavar="TEXT", parser=text, help="What to look at; - or none: standard input."),
+    typer.Argument(metavar="TEXT", help="What to look at; - or none: standard input."),
 ]
 Out = Annotated[
     Path | None,
@@ -40,7 +39,6 @@ Target = Annotated[
     str | None,
     typer.Option(
         "--target",
-        parser=text,
         metavar="TEXT",
         help="Look at this output, in place of those that a search finds.",
     ),
