@@ -212,7 +212,6 @@ def test_half_closed_connections_do_not_hang(server):
         b"\x00\xff\xfe\r\n\r\n",
         b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: many\r\n\r\n",
         b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
     ],
 )
 def test_what_is_no_http(server, data):

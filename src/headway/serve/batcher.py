@@ -18,8 +18,11 @@ Observe = Callable[[int, int, float], None]
 
 BUDGET = 8192
 """Tokens times hypotheses in one batch; larger ones leave the processor's caches."""
-WAIT = 0.004
+WAIT = 0.003
 """Seconds for which a text waits for others, if others are about."""
+STRETCH = 5
+"""While others keep coming it waits so many times as long at most: answers go out together, so
+their clients come again together, and half of them would make a poor batch."""
 LIKE = (2.0, 16)
 """Texts are of like length if the longer has at most so many times, and then so many more, tokens:
 a short one should not have to wait until a long one is finished."""
@@ -148,7 +151,7 @@ class Batcher:
     Args:
         work: computes a batch; at most `workers` of them at a time.
         budget: the largest length times width times texts of a batch.
-        wait: seconds for which a text may wait for company while a worker is idle.
+        wait: seconds after the newest text for which others are waited for while a worker is idle.
         queue: the number of texts that may wait.
 
     Attributes:
@@ -173,6 +176,7 @@ class Batcher:
         self._running: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._clock = 0.0  # what each job would have got by now, if all shared evenly
+        self._newest = 0.0  # when the newest text came
         self._n_items = 0
         self._n_last = 0  # texts of the batch that finished last
         self._rate = 0.0  # cost per second of one worker, lately
@@ -216,6 +220,7 @@ class Batcher:
         if payloads:
             self._jobs.add(job)
         start, now = self._clock, asyncio.get_running_loop().time()
+        self._newest = now
         queue = self._waiting.setdefault(key, []) if payloads else []
         for place, (payload, length) in enumerate(zip(payloads, lengths, strict=True)):
             self._n_items += 1
@@ -266,7 +271,9 @@ class Batcher:
             batch, is_full = self._chosen()
             # Nobody else about: waiting for company would be in vain.
             in_company = bool(self._running) or self._n_last > 1
-            due = min(item.arrived for item in batch) + (self._wait if in_company else 0.0)
+            wait = self._wait if in_company else 0.0
+            oldest = min(item.arrived for item in batch)
+            due = min(self._newest + wait, oldest + STRETCH * wait)
             if not is_full and loop.time() < due:
                 self._timer = loop.call_at(due, self._turn)
                 return

@@ -6,6 +6,7 @@ Knows nothing of HTTP: a refusal is an exception with the part of the request th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..api import Classifier, Glossary, LanguageModel, Request, Translator
@@ -72,6 +73,8 @@ class Desk:
         self.name, self.limits, self.library = name, limits, library
         self.trained: Any = trained
         self.verbs = VERBS[type(trained)]
+        # Settings are few and checking them takes longer than the rest of a small request.
+        self._settings = lru_cache(256)(self.trained.search_config)
 
     def info(self) -> dict[str, Any]:
         """What a client may know of the run."""
@@ -201,7 +204,7 @@ class Desk:
                 raise Refusal(f"{name} is {value} and may be at most {limit} here", name)
         given = {name: getattr(asked, name) for name in ("beam", "alpha", "n_best", "max_length")}
         try:
-            search: SearchConfig = self.trained.search_config(**given)
+            search: SearchConfig = self._settings(**given)
         except ConfigError as error:
             raise Refusal(str(error)) from None
         if asked.trace and search.method != "beam":
