@@ -26,7 +26,7 @@ from ..view.points import Mark, panels
 from .finding import Finding, Table
 from .jacobian import norms
 from .learned import Learned, learn
-from .lookup import VALUES, LookUp, make_lookups
+from .lookup import PAIRS, VALUES, LookUp, make_lookups
 
 MINUTES = 1.8  # for each model
 MODELS: Mapping[str, Mapping[str, Any]] = {
@@ -44,7 +44,8 @@ class Sizes:
 
     Attributes:
         length: of every measured text in words, so that distance and length are not taken for each
-            other; those to learn from are as long as they have to be.
+            other.
+        before: about the most filler before the pairs of texts to learn from, which are shorter.
         distances: of the word that is asked for; norms are relative to the first.
         seeds: of models as they are made; one of each kind is trained.
         n_measured: texts at each distance whose gradients are taken.
@@ -57,6 +58,7 @@ class Sizes:
     n_measured: int = 16
     n_test: int = 100
     n_train: int = 60_000
+    before: int = 16
     n_valid: int = 200
     d_model: int = 64
     batch_tokens: int = 2048
@@ -87,9 +89,8 @@ def study_gradients(out: Path, seed: int, minutes: float | None, display: Displa
     sizes, minutes = SIZES, minutes or MINUTES
     distances = sizes.distances
     spread = (distances[0], distances[-1])
-    data = make_lookups(
-        seed, sizes.n_train, sizes.n_valid, sizes.n_test, spread, distances, sizes.length
-    )
+    counts = (sizes.n_train, sizes.n_valid, sizes.n_test)
+    data = make_lookups(seed, *counts, spread, distances, sizes.length, sizes.before)
     run_files = {name: run_file(name, sizes, seed) for name in MODELS}
     learned = learn(out, run_files, data, minutes, display)
     measured = {}
@@ -109,7 +110,7 @@ def run_file(name: str, sizes: Sizes, seed: int) -> RunConfig:
             valid="valid.txt",
             test="test.txt",
             root=f"data-seed{seed}",
-            max_length=sizes.length + 2,
+            max_length=max(sizes.length, sizes.distances[-1] + 2 * PAIRS + sizes.before) + 2,
         ),
         seed=seed,
         text=replace(TextConfig(), kind="words"),

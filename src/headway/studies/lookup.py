@@ -79,15 +79,22 @@ def keyless_share() -> float:
     return sum(max(Counter(values).values()) for values in drawn) / PAIRS / len(drawn)
 
 
-def lookups(random: Random, nearest: int, farthest: int) -> Iterator[LookUp]:
+def lookups(
+    random: Random, nearest: int, farthest: int, before: int | None = None
+) -> Iterator[LookUp]:
     """Examples without end; the logarithms of their distances are spread evenly.
 
     Each power of two has the same share, so that near ones, which are learned first, are not rare.
+
+    Args:
+        before: up to about so many words of filler come before the pairs; left out, none.
     """
     low, high = math.log(nearest), math.log(farthest + 1)
     while True:
         distance = int(math.exp(random.uniform(low, high)))
-        yield make_lookup(random, min(max(distance, nearest), farthest))
+        distance = min(max(distance, nearest), farthest)
+        length = None if before is None else distance + PAIRS + random.randint(0, before)
+        yield make_lookup(random, distance, length)
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,7 @@ def make_lookups(
     trained: tuple[int, int],
     tested: Sequence[int],
     length: int | None = None,
+    before: int | None = None,
 ) -> LookUps:
     """Examples from a seed.
 
@@ -114,11 +122,12 @@ def make_lookups(
         n_test: of each distance.
         trained: nearest and farthest distance to learn and to validate with.
         tested: the distances to test.
-        length: of those to test, in words; all others are as long as their distance needs.
+        length: of those to test, in words; left out, as long as their distance needs.
+        before: about the most filler before the pairs of all others.
     """
     random = Random(seed)
     test = {d: [make_lookup(random, d, length) for _ in range(n_test)] for d in tested}
-    endless = lookups(random, *trained)
+    endless = lookups(random, *trained, before)
     valid = list(islice(endless, n_valid))
     held_out = {example.pairs for some in (valid, *test.values()) for example in some}
     fresh = (example for example in endless if example.pairs not in held_out)

@@ -64,6 +64,15 @@ def test_distances_are_spread_evenly_in_their_logarithms():
     assert [round(shares[power] / 6000, 1) for power in (3, 4, 5)] == [0.3, 0.3, 0.3]
 
 
+def test_filler_in_front_is_drawn_too():
+    def in_front(before):
+        examples = islice(lookups(Random(1), 8, 9, before), 300)
+        return {next(i for i, word in enumerate(e.words) if word in e.pairs) for e in examples}
+
+    assert in_front(None) == {0}
+    assert in_front(4) == set(range(4 + PAIRS))  # and what keeps the distance
+
+
 @pytest.mark.parametrize(("distance", "length"), [(0, None), (5, 4 + PAIRS), (100, 50)])
 def test_a_distance_that_has_no_room(distance, length):
     with pytest.raises(ValueError, match=f"no look-up over {distance} words has a length of"):
