@@ -59,7 +59,7 @@ export function livePanel(host, app, answered) {
       ),
       el(
         "div",
-        { class: "fields words" },
+        { class: "fields terms" },
         field("Must appear", must),
         field("Must not appear", mustNot),
         field("Begins with", prefix),

@@ -33,7 +33,7 @@ export function outputsView(host, app) {
       const n = inspection.outputs.reduce((sum, output) => sum + (output.tokens?.length ?? 0), 0);
       hasAll = n <= MANY;
       replace(list, inspection.outputs.map(item));
-      replace(host, el("div", { class: "beside" }, list, aside));
+      replace(host, n ? el("div", { class: "beside" }, list, aside) : list);
       alternatives(null);
     }
     const chosen = inspection.index(store.values.output);
