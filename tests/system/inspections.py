@@ -340,4 +340,5 @@ def long_inspection(n=512, layers=3, heads=4, width=256):
     ]
     transformer(made, maker)
     made["trace"] = search(long_words(99, 4), 10, 1.0, 10, 5)[0]
+    made["search"] = {"beam": 10, "alpha": 1.0, "n_best": 10}
     return made

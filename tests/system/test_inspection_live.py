@@ -147,6 +147,29 @@ def test_every_setting_is_asked_with(page, desk):
     }
 
 
+def test_an_output_is_edited_and_gone_on_from(page, desk):
+    page.locator("#text").fill("one two three four")
+    shown(page, "ONE TWO THREE FOUR")
+    page.get_by_role("button", name="edit").first.click()
+    assert page.locator("#prefix").input_value() == "ONE TWO THREE FOUR"
+    page.keyboard.press("End")
+    for _ in range(len("TWO THREE FOUR")):
+        page.keyboard.press("Backspace")
+    page.keyboard.type("deux")
+    shown(page, "ONE deux THREE FOUR")
+    assert desk.asked[-1]["prefix"] == "ONE deux"
+
+
+def test_it_fits_a_telephone(browser, desk):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(desk.address)
+    edge = page.locator(".live").bounding_box()
+    for field in page.locator(".live input:visible, .live textarea, .live select").all():
+        box = field.bounding_box()
+        assert box["x"] + box["width"] <= edge["x"] + edge["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_an_answer_that_was_overtaken_is_dropped(page, desk):
     page.locator("#text").fill("slow one")
     page.wait_for_timeout(600)

@@ -1,5 +1,6 @@
 """The inspection page from a file, in a real browser: every view, its numbers, keys and links."""
 
+import html
 import re
 
 import inspections
@@ -452,6 +453,22 @@ def test_it_prints_on_white(browser, tmp_path, data):
     )
     assert light > 128  # the picture as well
     assert visit.page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_it_works_inside_a_notebook(browser, data):
+    """A frame without an address or an origin of its own, from which nothing can be stored."""
+    page = browser.new_page()
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    frame = html.escape(inspection_page(data), quote=True)
+    page.set_content(f'<iframe sandbox="allow-scripts" width="900" height="600" srcdoc="{frame}">')
+    inside = page.frame_locator("iframe")
+    inside.locator("#tab-attention").click()
+    inside.get_by_label("Head").select_option("1")
+    inside.locator("figcaption strong", has_text="Cross, layer 3, head 2").wait_for()
+    page.wait_for_timeout(300)  # the address is written a moment later, which is not allowed here
+    assert complaints == []
 
 
 def test_half_precision_is_told_and_computed(browser, tmp_path):

@@ -57,6 +57,7 @@ def page(chromium, tmp_path_factory):
         "choose": CHOOSE,
         "number": NUMBER,
         "press": PRESS,
+        "tab": TAB,
         "hover": HOVER,
         "key": KEY,
     }

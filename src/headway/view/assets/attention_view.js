@@ -64,7 +64,9 @@ function drawControls(controls, app, focus, mode) {
     controls,
     choices(
       "Way to look",
-      Object.entries(MODES).map(([id, [name]]) => [id, name]),
+      Object.entries(MODES)
+        .filter(([id]) => id !== "all" || focus.parts.length * focus.part.heads > 1)
+        .map(([id, [name]]) => [id, name]),
       mode,
       set("mode"),
     ),

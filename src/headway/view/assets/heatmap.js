@@ -80,9 +80,10 @@ export class HeatMap {
     const most = Math.max(1, LARGEST / Math.min(this.fit[0], this.fit[1]));
     this.zoom = factor ? Math.max(1, Math.min(most, this.zoom * factor)) : 1;
     this.layout();
-    this.view.redraw();
     const [x, y] = this.place(...this.cell);
-    this.view.reveal(x, y, this.sx, this.sy, this.left, this.top);
+    const { node } = this;
+    node.scrollTo(x - (this.left + node.clientWidth) / 2, y - (this.top + node.clientHeight) / 2);
+    this.view.redraw();
   }
 
   brighten(bright) {

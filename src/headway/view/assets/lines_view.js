@@ -9,6 +9,8 @@ import { headColour } from "./paint.js";
 
 const ROW = 26; // px
 const MOST = 36; // words on a side
+const FEW = 10; // words that are shown however little they get
+const SLIGHT = 0.002; // a weight
 
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function linesView(host, app) {
@@ -213,13 +215,11 @@ function most(weights, j) {
   return weights.reduce((top, row) => Math.max(top, row[j]), 0);
 }
 
-/** In order, the columns that some head gives most to. @returns {number[]} */
+/** In order, the columns that some head gives weight to; of few columns all. @returns {number[]} */
 function strongest(weights, n) {
   const all = Array.from({ length: n }, (_, j) => j);
   if (n <= MOST) return all;
   const tops = all.map((j) => most(weights, j));
-  return all
-    .sort((a, b) => tops[b] - tops[a])
-    .slice(0, MOST)
-    .sort((a, b) => a - b);
+  const first = all.sort((a, b) => tops[b] - tops[a]).slice(0, MOST);
+  return first.filter((j, rank) => rank < FEW || tops[j] >= SLIGHT).sort((a, b) => a - b);
 }

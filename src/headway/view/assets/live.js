@@ -59,7 +59,7 @@ export function livePanel(host, app, answered) {
       ),
       el(
         "div",
-        { class: "fields words" },
+        { class: "fields terms" },
         field("Must appear", must),
         field("Must not appear", mustNot),
         field("Begins with", prefix),
@@ -158,6 +158,11 @@ export function livePanel(host, app, answered) {
   });
   begin();
   return {
+    /** Puts a beginning of the output into its field, to be edited. */
+    beginWith(words) {
+      prefix.value = words;
+      prefix.focus();
+    },
     /** The attention of another output. */
     wants: (output) => ask(output),
     async training() {

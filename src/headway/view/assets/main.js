@@ -14,7 +14,8 @@ import { treeView } from "./tree_view.js";
 
 /**
  * @typedef {{inspection: Inspection, store: Store, announce: (words: string) => void,
- *   live: null|{wants: (output: number) => void, training: () => Promise<any>}}} App
+ *   live: null|{beginWith: (words: string) => void, wants: (output: number) => void,
+ *   training: () => Promise<any>}}} App
  * @typedef {{update: (changed?: Set<string>) => void, refresh: () => void, stop?: () => void}} View
  */
 

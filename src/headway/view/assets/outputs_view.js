@@ -33,7 +33,7 @@ export function outputsView(host, app) {
       const n = inspection.outputs.reduce((sum, output) => sum + (output.tokens?.length ?? 0), 0);
       hasAll = n <= MANY;
       replace(list, inspection.outputs.map(item));
-      replace(host, el("div", { class: "beside" }, list, aside));
+      replace(host, n ? el("div", { class: "beside" }, list, aside) : list);
       alternatives(null);
     }
     const chosen = inspection.index(store.values.output);
@@ -88,6 +88,7 @@ export function outputsView(host, app) {
             ),
           ),
           output.finished === false && el("span", { class: "bad" }, "cut off"),
+          app.live && tokens.length > 0 && continueFrom(output),
         ),
       ),
       tokens.length ? chips : null,
@@ -100,6 +101,15 @@ export function outputsView(host, app) {
           )
         : null,
     );
+  }
+
+  /** Takes an output as the beginning of the next one, to be shortened and gone on from. */
+  function continueFrom(output) {
+    const go = (event) => {
+      event.stopPropagation();
+      app.live.beginWith(output.text);
+    };
+    return el("button", { type: "button", class: "link", on: { click: go } }, "edit");
   }
 
   function fill(chips, output) {

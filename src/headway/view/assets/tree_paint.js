@@ -4,14 +4,17 @@ import { el, figure } from "./dom.js";
 import { colour, direction, elide } from "./paint.js";
 import { BOX } from "./tree.js";
 
+const WORDS = 0.45; // magnification from which on there is room for words
+const FIGURES = 0.7;
+
 /** The line from a candidate to the one it continues. */
-export function drawLine(context, c, wins) {
+export function drawLine(context, c, wins, zoom) {
   const { parent } = c;
   if (parent.x === undefined) return;
   context.strokeStyle = colour(
     wins ? "ink" : c.fate === "pruned" ? "rule" : c.fate === "ended" ? "good" : "series-0",
   );
-  context.lineWidth = wins ? 2.5 : 1;
+  context.lineWidth = wins ? 2.5 / Math.min(1, zoom) : 1;
   const [x0, middle] = [parent.x + parent.width, (parent.x + parent.width + c.x) / 2];
   context.beginPath();
   context.moveTo(x0, parent.y);
@@ -24,17 +27,17 @@ export function drawLine(context, c, wins) {
  * @param {{wins: boolean, marked: boolean, zoom: number}} look
  */
 export function drawBox(context, c, { wins, marked, zoom }) {
-  const edge = { kept: "series-0", ended: "good", pruned: "rule" }[c.fate];
   context.beginPath();
   context.roundRect(c.x, c.y - BOX / 2, c.width, BOX, 7);
-  context.fillStyle = colour(
-    c.fate === "pruned" ? "card" : c.fate === "ended" ? "end-fill" : "keep-fill",
-  );
+  // From afar there are no words, and pale boxes would fade.
+  const near = { kept: "keep-fill", ended: "end-fill", pruned: "card" };
+  const far = { kept: "series-0", ended: "good", pruned: "rule" };
+  context.fillStyle = colour((zoom < WORDS ? far : near)[c.fate]);
   context.fill();
-  context.strokeStyle = colour(marked || wins ? "ink" : edge);
-  context.lineWidth = marked ? 3 : wins ? 2 : 1;
+  context.strokeStyle = colour(marked || wins ? "ink" : far[c.fate]);
+  context.lineWidth = (marked ? 3 : wins ? 2 : 1) / (zoom < WORDS ? 2 * zoom : 1);
   context.stroke();
-  if (zoom < 0.45) return;
+  if (zoom < WORDS) return;
   const isStart = c.step < 0;
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -42,8 +45,8 @@ export function drawBox(context, c, { wins, marked, zoom }) {
   context.font = font(13, wins ? 650 : 450);
   context.direction = direction(c.word);
   c.short ??= elide(context, c.word, c.width - 14);
-  context.fillText(c.short, c.x + c.width / 2, c.y - (isStart || zoom < 0.7 ? 0 : 7));
-  if (isStart || zoom < 0.7) return;
+  context.fillText(c.short, c.x + c.width / 2, c.y - (isStart || zoom < FIGURES ? 0 : 7));
+  if (isStart || zoom < FIGURES) return;
   context.direction = "ltr";
   context.fillStyle = colour("muted");
   context.font = font(10.5);

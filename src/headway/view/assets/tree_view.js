@@ -153,7 +153,7 @@ export function treeView(host, app) {
     context.scale(zoom, zoom);
     const [from, to] = [view.left / zoom - 300, (view.left + view.width) / zoom + 300];
     const seen = tree.columns.slice(0, now() + 1).filter(([c]) => c && c.x > from && c.x < to);
-    for (const column of seen) for (const c of column) drawLine(context, c, path.has(c));
+    for (const column of seen) for (const c of column) drawLine(context, c, path.has(c), zoom);
     const marked = hovered ?? chosen();
     if (tree.start.x > from) drawBox(context, tree.start, { wins: true, marked: false, zoom });
     for (const column of seen)
