@@ -1,5 +1,6 @@
 """`headway serve`: runs behind an address, until a signal comes."""
 
+import asyncio
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 LIMITS, DOOR = "Limits", "Who may ask"
 TOKEN = "HEADWAY_TOKEN"
+PATIENCE = 120  # seconds more than a request may take, until a process counts as stuck
 
 Runs = Annotated[
     list[str],
@@ -128,11 +130,12 @@ def serve(
     places = named(runs)
     with listen(host, port) as listener:
         desks, engines = _loaded(places, limits, engine, compute_type)
-        place = make_place(engines, workers, threads, limits.seconds)
+        place = make_place(engines, workers, threads, limits.seconds + PATIENCE)
         try:
             app, service = make_app(
                 desks, place, limits, token, origins=cors or (), budget=batch_tokens or BUDGET
             )
+            asyncio.run(service.warm_up())
             _announce(address_of(listener), list(desks), as_json)
             is_finished = run(app, listener, limits.seconds, service.batcher.drain)
         finally:

@@ -129,6 +129,9 @@ class _Fork:
 
     def ask(self, what: tuple[Ask, list[Any]]) -> Any:
         """The answer, waited for."""
+        if not self._process.is_alive():  # killed while it had nothing to do
+            self.end()
+            self._start()
         try:
             self._here.send(what)
             if self._here.poll(self._patience):

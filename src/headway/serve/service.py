@@ -50,6 +50,22 @@ class Service:
         limits = {name: getattr(self.limits, name) for name in Limits.__dataclass_fields__}
         return {"models": [desk.info() for desk in self.desks.values()], "limits": limits}
 
+    async def warm_up(self) -> None:
+        """Has every worker translate something with every run that translates.
+
+        What is loaded late, such as another library with its export, is loaded now.
+
+        Raises:
+            HeadwayError: a run cannot be computed as it should.
+            Failed: it went wrong.
+        """
+        for desk in self.desks.values():
+            if "translate" in desk.verbs:
+                order = desk.translate(TranslateRequest(texts=["a"]))
+                await self.place.answer(order.ask, order.items)  # alone: exports are made once
+                others = range(self.place.workers)
+                await asyncio.gather(*(self.place.answer(order.ask, order.items) for _ in others))
+
     async def submit(self, asked: Asked) -> tuple[Order, Job]:
         """Checks a request and lets its texts wait."""
         self.batcher.check_room(1)  # before work is done for what will be refused

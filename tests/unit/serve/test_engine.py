@@ -8,13 +8,16 @@ import signal
 from dataclasses import replace
 
 import pytest
-from served_runs import WORDS
+from served_runs import LIMITS, WORDS
+from starlette.testclient import TestClient
 
 from headway import api
 from headway.api.results import Scored
-from headway.errors import DataError, HeadwayError
+from headway.errors import ConfigError, DataError, HeadwayError
 from headway.search import SearchConfig
+from headway.serve.desk import Desk
 from headway.serve.engine import Ask, Engine, Wish, _scored
+from headway.serve.http import make_app
 from headway.serve.pool import Failed, InForks, InThread
 
 SEARCH = SearchConfig(beam=3, n_best=2, max_length=24)
@@ -190,6 +193,39 @@ def test_forks_hold_nothing_that_is_open_here(trained):
         assert os.read(read, 1) == b""  # nobody else has the other end
     finally:
         os.close(read)
+        place.close()
+
+
+def test_ctranslate2_answers_in_every_fork(trained, runs, monkeypatch):
+    pytest.importorskip("ctranslate2")
+    monkeypatch.setenv("HEADWAY_CACHE", str(runs / "cache"))
+    desk = Desk("mine", trained["mine"], LIMITS, "ctranslate2")
+    place = InForks({"mine": Engine(trained["mine"])}, workers=2, threads=1, patience=200.0)
+    try:
+        app, service = make_app({"mine": desk}, place, LIMITS)
+        asyncio.run(service.warm_up())
+        with TestClient(app) as client:
+            found = client.post("/translate", json={"texts": WORDS[:8]}).json()
+            traced = client.post("/translate", json={"texts": ["abc"], "trace": True}).json()
+    finally:
+        place.close()
+    assert (found["engine"], traced["engine"]) == ("ctranslate2", "headway")
+    right = trained["mine"].translate(WORDS[:8])
+    for one, other in zip(found["results"], right, strict=True):
+        assert one["outputs"][0]["score"] == pytest.approx(other.outputs[0].score, abs=1e-3)
+
+
+def test_a_run_that_cannot_be_computed_is_told_at_the_start(trained, desks):
+    class Unable(Engine):
+        def answer(self, ask, items):
+            raise ConfigError("not with this library")
+
+    place = InForks({"mine": Unable(trained["mine"])}, workers=2, threads=1, patience=20.0)
+    try:
+        _, service = make_app({"mine": desks["mine"]}, place, LIMITS)
+        with pytest.raises(HeadwayError, match="not with this library"):
+            asyncio.run(service.warm_up())
+    finally:
         place.close()
 
 
