@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import ConfigError, RunError
+from ..view.inspection import inspection_page
 from .close_look import Inputs, Kind, Part
 from .packing import LIMIT, dumped, pack
 from .page import Page
@@ -138,8 +139,6 @@ class Inspection:
 
     def view(self) -> Page:
         """The page, which a notebook shows in its place."""
-        from ..view.inspection import inspection_page
-
         return Page(inspection_page(self.to_dict()))
 
 

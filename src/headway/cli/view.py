@@ -123,10 +123,11 @@ def view(
     output: Number = None,
     threads: Threads = None,
 ) -> None:
-    """Shows what a model does with a text: its outputs, the search, its attention.
+    """Shows what a model does with a text.
 
-    The page opens in a browser from where it lies. --json prints the data that it shows, with
-    tensors in base64.
+    Its outputs and what else it might have said, the search, the attention of every layer. The
+    page opens in a browser from where it lies. --json prints the data that it shows, with tensors
+    in base64.
 
     Example: headway view runs/mine "a man in a hat" --out page.html
     """
