@@ -17,7 +17,7 @@ IS_REQUIRED = os.environ.get("HEADWAY_BROWSER") == "required"
 NONE = "no chromium: install it or set HEADWAY_CHROMIUM"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright's event loop stands in the way of those of other files
 def chromium():
     """Debian's Chromium; without it tests are left out, or fail where HEADWAY_BROWSER=required."""
     if CHROMIUM is None:

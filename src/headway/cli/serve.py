@@ -106,7 +106,9 @@ def serve(
     batch_tokens: BatchTokens = None,
     as_json: Json = False,
 ) -> None:
-    """Answers HTTP requests with trained runs, until it is stopped (Ctrl-C, SIGTERM).
+    """Answers HTTP requests with trained runs.
+
+    It goes on until it is stopped (Ctrl-C, SIGTERM).
 
     Requests that come together are computed together. What is under way is finished before it
     stops. --json prints one object when it is ready: url, models, process.

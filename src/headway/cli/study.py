@@ -38,7 +38,7 @@ def study(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Measures what is said about recurrent networks and attention.
+    """Measures a claim about recurrence and attention.
 
     Makes its data itself, takes about ten minutes on two cores, and writes a table, a record and a
     picture. The same command again goes on where it was stopped.

@@ -15,7 +15,7 @@ from headway.errors import ConfigError, DataError, MissingExtra, RunError
 from headway.models.bag import BagConfig
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
 from headway.runs import RunDir
-from headway.studies.judging import judged
+from headway.studies.judging import Way, judged
 from headway.studies.lengths import ByLength
 from headway.training.settings import TrainConfig
 
@@ -171,7 +171,7 @@ def test_damaged_labels_are_an_error(place, tmp_path):
 
 
 def test_a_comparison_judges_it(place):
-    found = judged(place / "bag", ByLength((2,)))
+    found = judged(place / "bag", Way(ByLength((2,))))
     assert (found.metric, found.score.value, found.n) == ("accuracy", 100.0, 10)
     assert (found.speed_of, found.lower_is_better) == ("texts", False)
     assert sum(part.n for part in found.by_length) == 10
