@@ -76,12 +76,17 @@ def _policy(script: str, live: bool) -> str:
 
 
 def _embedded(data: Mapping[str, Any] | None) -> str:
-    """JSON that cannot end its element, whatever text is in it."""
+    """JSON that cannot end its element and can be written as UTF-8, whatever text is in it."""
     try:
-        words = json.dumps(data, separators=(",", ":"), allow_nan=False)
+        words = _dumped(data)
     except ValueError:  # a loss that ran away
-        words = json.dumps(_finite(data), separators=(",", ":"), allow_nan=False)
+        words = _dumped(_finite(data))
+    words = re.sub("[\ud800-\udfff]", lambda lone: f"\\u{ord(lone[0]):04x}", words)
     return words.replace("<", "\\u003c")
+
+
+def _dumped(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
