@@ -29,6 +29,7 @@ export function trainingView(host, app) {
   const samples = el("div");
   let rows = null;
   let timer = 0;
+  let number = 0; // of the newest look
 
   function draw(next) {
     rows = next;
@@ -81,13 +82,16 @@ export function trainingView(host, app) {
   function update(changed) {
     if (!changed) draw(app.inspection.raw.training?.rows ?? []);
     else if (changed.has("sample") && rows?.length) drawSamples();
-    if (app.live && !timer) follow();
+    if (changed?.has("model")) clearTimeout(timer);
+    if (app.live && (!timer || changed?.has("model"))) follow();
   }
 
   async function follow() {
     timer = setTimeout(follow, AGAIN);
+    const mine = ++number;
     const next = await app.live.training();
-    if (next && host.isConnected && next.length !== rows?.length) draw(next);
+    const isNew = next?.length !== rows?.length || next?.at(-1)?.step !== rows.at(-1)?.step;
+    if (next && mine === number && isNew) draw(next);
   }
   return {
     update,
@@ -95,6 +99,7 @@ export function trainingView(host, app) {
     stop() {
       clearTimeout(timer);
       timer = 0;
+      number++;
     },
   };
 }
