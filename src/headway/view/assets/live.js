@@ -61,10 +61,9 @@ export function livePanel(host, app, answered) {
       "div",
       { class: "card live" },
       text,
-      el("div", { class: "fields" }, field("Model", model), search),
+      el("div", { class: "fields" }, field("Model", model), search, status),
       wishes,
       secretField,
-      status,
     ),
   );
   /** What the server tells of each model, by name. @type {Map<string, Object<string, any>>} */
