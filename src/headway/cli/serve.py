@@ -1,6 +1,5 @@
 """`headway serve`: runs behind an address, until a signal comes."""
 
-import asyncio
 import json
 import os
 import sys
@@ -26,7 +25,7 @@ PATIENCE = 120  # seconds more than a request may take, until a process counts a
 Runs = Annotated[
     list[str],
     typer.Argument(
-        metavar="[NAME=]DIR ...",
+        metavar="[NAME=]DIR",
         help="Run directories; each is served under its name, or that of its folder.",
     ),
 ]
@@ -117,6 +116,8 @@ def serve(
     from ..serve.extras import require_extras
 
     require_extras()
+    import asyncio
+
     from ..serve.batcher import BUDGET
     from ..serve.http import make_app
     from ..serve.limits import Limits
