@@ -59,7 +59,7 @@ export function allHeads(host, app) {
     progress.value = 0;
     stop = inSlices(pictures(canvases, progress), { after: (done) => (progress.hidden = done) });
   }
-  return { update, refresh };
+  return { update, refresh, stop: () => stop() };
 }
 
 function* pictures(canvases, progress) {

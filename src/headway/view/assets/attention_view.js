@@ -1,6 +1,6 @@
 /** Attention: which one is looked at, and the four ways to look at it. */
 
-import { choices, el, empty, replace, select } from "./dom.js";
+import { choices, el, empty, keepFocus, replace, select } from "./dom.js";
 import { focusOf } from "./focus.js";
 import { allHeads } from "./all_heads.js";
 import { KINDS } from "./inspection.js";
@@ -32,15 +32,16 @@ export function attentionView(host, app) {
       return;
     }
     const mode = app.store.values.mode in MODES ? app.store.values.mode : "map";
-    drawControls(controls, app, focus, mode);
+    keepFocus(controls, () => drawControls(controls, app, focus, mode));
     if (shown !== mode) {
       shown = mode;
+      view?.stop?.();
       replace(body);
       view = MODES[mode][1](body, app);
     }
     view.update(focus);
   }
-  return { update, refresh: () => view?.refresh() };
+  return { update, refresh: () => view?.refresh(), stop: () => view?.stop?.() };
 }
 
 /** Why there is nothing to see. */
@@ -57,8 +58,6 @@ export function noAttention(app) {
 }
 
 function drawControls(controls, app, focus, mode) {
-  const at = document.activeElement?.closest?.(".choices");
-  const kept = controls.contains(at) ? at.getAttribute("aria-label") : null;
   const set = (key) => (value) => app.store.set({ [key]: value });
   replace(
     controls,
@@ -80,7 +79,6 @@ function drawControls(controls, app, focus, mode) {
     mode !== "all" && layerAndHead(app, focus, mode === "map", mode !== "lines"),
     mode === "pair" && focus.part.isDot && pickers(app, focus.part, focus.row, focus.column),
   );
-  if (kept) controls.querySelector(`[aria-label="${kept}"] [tabindex="0"]`)?.focus();
 }
 
 /** Pickers of layer and head; with `means` also their averages. */

@@ -117,7 +117,12 @@ export function button(content, press, props = {}) {
  * @param {(value: string) => void} choose
  */
 export function choices(label, options, chosen, choose) {
-  const group = el("div", { class: "choices", role: "radiogroup", "aria-label": label });
+  const group = el("div", {
+    class: "choices",
+    role: "radiogroup",
+    "aria-label": label,
+    "data-keep": label,
+  });
   for (const [value, content] of options) {
     const isChosen = value === chosen;
     group.append(
@@ -165,6 +170,19 @@ function focusAmong(items, item) {
   item.focus();
 }
 
+/**
+ * Draws anew without taking the focus away: the control that had it is known again by `data-keep`.
+ * @param {Element} host @param {() => void} draw
+ */
+export function keepFocus(host, draw) {
+  const at = document.activeElement;
+  const key = host.contains(at) ? at.closest("[data-keep]")?.dataset.keep : undefined;
+  draw();
+  if (key === undefined) return;
+  const again = [...host.querySelectorAll("[data-keep]")].find((node) => node.dataset.keep === key);
+  (again?.querySelector("[tabindex='0']") ?? again)?.focus();
+}
+
 /** Scrolls a row of buttons sideways, and nothing else, until one of them can be seen. */
 export function inSight(row, item) {
   const [inner, outer] = [item.getBoundingClientRect(), row.getBoundingClientRect()];
@@ -176,7 +194,7 @@ export function inSight(row, item) {
 export function select(label, options, chosen, choose) {
   const list = el(
     "select",
-    { on: { change: () => choose(list.value) } },
+    { "data-keep": label, on: { change: () => choose(list.value) } },
     options.map(([value, words]) => el("option", { value, selected: value === chosen }, words)),
   );
   return el("label", { class: "field" }, el("span", {}, label), list);

@@ -1,6 +1,6 @@
 /** Puts the page together: the head, the tabs, one view at a time, and what they share. */
 
-import { el, inSight, replace, select, sentence, short } from "./dom.js";
+import { el, inSight, keepFocus, replace, select, sentence, short } from "./dom.js";
 import { attentionView } from "./attention_view.js";
 import { Inspection } from "./inspection.js";
 import { livePanel } from "./live.js";
@@ -130,10 +130,12 @@ function drawHead() {
         sentence(outputs[at].text),
       ),
   );
-  replace(
-    byId("which"),
-    outputs.length > 1 &&
-      select("Output", list, String(at), (value) => store.set({ output: Number(value) })),
+  keepFocus(byId("which"), () =>
+    replace(
+      byId("which"),
+      outputs.length > 1 &&
+        select("Output", list, String(at), (value) => store.set({ output: Number(value) })),
+    ),
   );
 }
 

@@ -70,7 +70,7 @@ export function mapView(host, app) {
     map.choose(row, column);
     app.announce(tell(row, column));
   }
-  return { update, refresh: () => map.refresh() };
+  return { update, refresh: () => map.refresh(), stop: () => map.stop() };
 }
 
 /** The words a row looks at most, best first, and how much is left for the others. */

@@ -2,6 +2,7 @@
 
 import { el, empty, figure, isolated, percent, replace, rove, sentence, token } from "./dom.js";
 import { wordBars } from "./bars.js";
+import { inSlices } from "./slices.js";
 
 const MANY = 400; // tokens; of more only the chosen output shows its own
 
@@ -15,6 +16,7 @@ export function outputsView(host, app) {
   const aside = el("aside", { class: "card" });
   let drawn = null;
   let hasAll = true;
+  let stop = () => {};
   let pinned = null;
   rove(list, "[role=radio]", (item) => item.click());
 
@@ -113,8 +115,17 @@ export function outputsView(host, app) {
   }
 
   function fill(chips, output) {
-    chips.append(...output.tokens.map((word, place) => chip(output, word, place)));
+    stop();
+    stop = inSlices(pieces(chips, output), { first: 8 });
     chips.firstChild.tabIndex = 0;
+  }
+
+  function* pieces(chips, output) {
+    for (let from = 0; from < output.tokens.length; from += MANY / 4) {
+      const some = output.tokens.slice(from, from + MANY / 4);
+      chips.append(...some.map((word, place) => chip(output, word, from + place)));
+      if (!hasAll) yield;
+    }
   }
 
   function chip(output, word, place) {
@@ -170,7 +181,7 @@ export function outputsView(host, app) {
       app.announce(top.map(([name, share]) => `${isolated(name)} ${percent(share)}`).join(", "));
     }
   }
-  return { update, refresh() {} };
+  return { update, refresh() {}, stop: () => stop() };
 }
 
 function press(action) {

@@ -1,6 +1,6 @@
 /** One attention step by step: which word, which head, and the stage that is looked at. */
 
-import { button, choices, el, inSight, replace, token } from "./dom.js";
+import { button, choices, el, inSight, keepFocus, replace, token } from "./dom.js";
 import { layerAndHead, noAttention } from "./attention_view.js";
 import { focusOf } from "./focus.js";
 import { KINDS } from "./inspection.js";
@@ -9,10 +9,9 @@ import { STAGES } from "./stages.js";
 
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function stepsView(host, app) {
-  function update() {
+  function draw() {
     const focus = focusOf(app.inspection, app.store.values);
     if (!focus) return replace(host, noAttention(app));
-    const kept = document.activeElement?.dataset?.keep;
     const { part, row } = focus;
     const at = Math.max(0, Math.min(app.store.values.stage, STAGES.length - 1));
     focus.column = Math.min(focus.column, part.reach(row) - 1);
@@ -47,8 +46,8 @@ export function stepsView(host, app) {
       moves(app, focus, at),
     );
     inSight(host.querySelector(".stages"), host.querySelector(".stages [aria-checked=true]"));
-    if (kept) host.querySelector(`[data-keep="${kept}"]`)?.focus();
   }
+  const update = () => keepFocus(host, draw);
   return { update, refresh: update };
 }
 
@@ -61,7 +60,6 @@ function stageBar(app, at) {
     app.store.set({ stage: Number(value) }),
   );
   bar.classList.add("stages");
-  bar.querySelector("[tabindex='0']").dataset.keep = "stage";
   return bar;
 }
 

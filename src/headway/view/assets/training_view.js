@@ -27,6 +27,15 @@ const NAMES = {
 export function trainingView(host, app) {
   const charts = el("div", { class: "halves" });
   const samples = el("div");
+  const when = el("span", { class: "key" });
+  const table = el("div");
+  const slider = el("input", {
+    type: "range",
+    min: 0,
+    "aria-label": "moment of the training",
+    on: { input: () => app.store.set({ sample: Number(slider.value) }) },
+  });
+  let moments = [];
   let rows = null;
   let timer = 0;
   let number = 0; // of the newest look
@@ -39,49 +48,42 @@ export function trainingView(host, app) {
     }
     if (!charts.isConnected) replace(host, charts, samples);
     replace(charts, curves(rows));
-    drawSamples();
+    makeSamples();
   }
 
-  function drawSamples() {
-    const moments = rows.filter((row) => row.samples?.length);
+  /** The slider stays the same element, or it could not be dragged. */
+  function makeSamples() {
+    moments = rows.filter((row) => row.samples?.length);
+    slider.max = String(moments.length - 1);
     if (!moments.length) return replace(samples);
-    const { sample } = app.store.values;
-    const at = sample < 0 || sample >= moments.length ? moments.length - 1 : sample;
-    const slider = el("input", {
-      type: "range",
-      min: 0,
-      max: moments.length - 1,
-      value: at,
-      "aria-label": "moment of the training",
-      on: { input: () => app.store.set({ sample: Number(slider.value) }) },
-    });
-    const kept = document.activeElement === samples.querySelector("input");
+    if (slider.isConnected) return drawSamples();
     replace(
       samples,
       el(
         "section",
         { class: "card" },
         el("h3", {}, "Answers over time"),
-        el(
-          "div",
-          { class: "controls" },
-          slider,
-          el(
-            "span",
-            { class: "key" },
-            `step ${short(moments[at].step)}`,
-            Number.isFinite(moments[at].minutes) ? `, ${figure(moments[at].minutes, 1)} min` : "",
-          ),
-        ),
-        el("div", { class: "scroll" }, sampleTable(moments[at].samples)),
+        el("div", { class: "controls" }, slider, when),
+        el("div", { class: "scroll" }, table),
       ),
     );
-    if (kept) slider.focus();
+    drawSamples();
+  }
+
+  function drawSamples() {
+    const { sample } = app.store.values;
+    const at = sample < 0 || sample >= moments.length ? moments.length - 1 : sample;
+    const { step, minutes } = moments[at];
+    slider.value = String(at);
+    const time = Number.isFinite(minutes) ? `, ${figure(minutes, 1)} min` : "";
+    replace(when, `step ${short(step)}${time}`);
+    replace(table, sampleTable(moments[at].samples));
   }
 
   function update(changed) {
-    if (!changed) draw(app.inspection.raw.training?.rows ?? []);
-    else if (changed.has("sample") && rows?.length) drawSamples();
+    const given = app.inspection.raw.training?.rows;
+    if (!changed && (given || !app.live)) draw(given ?? []);
+    else if (changed?.has("sample") && moments.length) drawSamples();
     if (changed?.has("model")) clearTimeout(timer);
     if (app.live && (!timer || changed?.has("model"))) follow();
   }
@@ -90,7 +92,7 @@ export function trainingView(host, app) {
     timer = setTimeout(follow, AGAIN);
     const mine = ++number;
     const next = await app.live.training();
-    const isNew = next?.length !== rows?.length || next?.at(-1)?.step !== rows.at(-1)?.step;
+    const isNew = next?.length !== rows?.length || next?.at(-1)?.step !== rows?.at(-1)?.step;
     if (next && mine === number && isNew) draw(next);
   }
   return {
