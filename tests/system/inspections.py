@@ -123,7 +123,7 @@ def search(target, beam, alpha, n_best, seed):
             logits[-1] += 8.0
         return logits - np.log(np.exp(logits).sum())
 
-    kept, steps, words, ended = [((), 0.0, ())], [], [], []
+    kept, steps, ended = [((), 0.0, ())], [], []
     for length in range(1, len(wanted) + 4):
         table = [
             (total + step, parent, word, step)
@@ -146,8 +146,7 @@ def search(target, beam, alpha, n_best, seed):
             values = (parent, vocabulary.index(word), total, share, score, fate)
             for key, value in zip(step, values, strict=True):
                 step[key].append(round(value, 4) if isinstance(value, float) else value)
-        steps.append(step)
-        words.append([c[2] for c in best])
+        steps.append(step | {"text": [c[2] for c in best]})
         kept = following
         if len(ended) >= beam:
             break
@@ -165,7 +164,7 @@ def search(target, beam, alpha, n_best, seed):
         }
         for tokens, total, shares in ended[:n_best]
     ]
-    return {"beam": beam, "alpha": alpha, "steps": steps, "words": words}, outputs
+    return {"beam": beam, "alpha": alpha, "steps": steps}, outputs
 
 
 def alternatives(log_probs, vocabulary):

@@ -257,7 +257,7 @@ def test_the_search_can_be_followed(visit, data):
     page.keyboard.press("ArrowDown")
     step = trace["steps"][0]
     details = visit.text("aside")
-    assert trace["words"][0][1] in details
+    assert trace["steps"][0]["text"][1] in details
     for number in (step["log_prob"][1], step["score"][1]):
         assert figure(number) in details
     assert "2 of 10" in details

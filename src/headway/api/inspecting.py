@@ -18,12 +18,13 @@ from ..search.trace import SearchTrace
 from ..text import Tokenizer
 from .close_look import Seen, look_closely
 from .inspection import Background, Inspected, Inspection
-from .results import Output
+from .results import Output, trace_in_words
 
 TOP = 5
 """Words shown at each place."""
 FIRST = "⟨first⟩"
 """What the learned first position of a classifier is called."""
+BLANK = "the text is blank, and there is nothing to look at; give some words"
 Written = tuple[Output, list[int]]
 """An output and its tokens, its end included if it came."""
 
@@ -31,7 +32,7 @@ Written = tuple[Output, list[int]]
 def check_not_blank(is_blank: bool) -> None:
     """Refuses a text in which there is nothing to see."""
     if is_blank:
-        raise DataError("the text is blank, and there is nothing to look at; give some words")
+        raise DataError(BLANK)
 
 
 def inspect_pairs(
@@ -74,7 +75,7 @@ def inspect_pairs(
         [part for part in first.parts if part.kind == "encoder"] if first else [],
         first.inputs.get("source") if first else None,
         None if config is None else asdict(config),
-        None if trace is None else _in_words(trace, target),
+        None if trace is None else trace_in_words(trace, target),
     )
 
 
@@ -142,11 +143,6 @@ def _top(log_probs: np.ndarray, tokenizer: Tokenizer) -> list[list[tuple[str, fl
         chances = [float(f"{math.exp(values[place]):.6g}") for place in places]
         rows.append(list(zip(words, chances, strict=True)))
     return rows
-
-
-def _in_words(trace: SearchTrace, target: Tokenizer) -> dict[str, Any]:
-    found = trace.to_dict()
-    return {**found, "words": [target.tokens(step["token"]) for step in found["steps"]]}
 
 
 def _begin(tokenizer: Tokenizer) -> str:

@@ -88,13 +88,13 @@ def pack(inspection: "Inspection", limit: int = LIMIT) -> Plain:
         tree = _tree(inspection, packing, limit)
         if _size(tree, packing.half) <= limit:
             break
-    plain: Plain = _plain(tree, packing.half)
-    return plain
+    packed: Plain = plain(tree, packing.half)
+    return packed
 
 
-def dumped(plain: Plain) -> str:
+def dumped(packed: Plain) -> str:
     """JSON as every reader takes it, in one line."""
-    return json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return json.dumps(packed, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def tensor(values: np.ndarray, half: bool) -> Plain:
@@ -211,14 +211,14 @@ def _size(tree: Plain, half: bool) -> int:
     return len(rest.encode("utf-8", "replace")) + n_bytes * 4 // 3 + n_tensors * TENSOR
 
 
-def _plain(value: Any, half: bool) -> Any:
+def plain(value: Any, half: bool = False) -> Any:
     """With tensors for arrays, and nothing that JSON or UTF-8 does not have."""
     if isinstance(value, np.ndarray):
         return tensor(value, half)
     if isinstance(value, Mapping):
-        return {name: _plain(one, half) for name, one in value.items()}
+        return {name: plain(one, half) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one, half) for one in value]
+        return [plain(one, half) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):  # a log may hold half of a character, which no UTF-8 can

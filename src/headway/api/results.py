@@ -4,10 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 from ..metrics.flags import Flags
 from ..metrics.score import Score
 from ..search.trace import SearchTrace
+from ..text import Tokenizer
 from .attention import Attention
 
 
@@ -86,6 +88,14 @@ class Evaluation:
     flags: Flags
     outputs: list[str]
     unproven: int = 0
+
+
+def trace_in_words(trace: SearchTrace, tokenizer: Tokenizer) -> dict[str, Any]:
+    """A trace as plain data, each step with the `text` of its tokens."""
+    found = trace.to_dict()
+    for step in found["steps"]:
+        step["text"] = tokenizer.tokens(step["token"])
+    return found
 
 
 def blank() -> Output:

@@ -220,7 +220,7 @@ class Translator(Trained):
         [source] = self.task.source.encode_batch([request.source])
         check_length(len(source), self.max_length, "the text", "shorten it")
         if target is None:
-            config = self._wide(**search)
+            config = self.wide_search(**search)
             if isinstance(glossary, str | Path):
                 glossary = Glossary.read(glossary)
             written, trace = self._found(request, glossary, config)
@@ -243,6 +243,13 @@ class Translator(Trained):
             how,
         )
 
+    def wide_search(self, **search: Any) -> SearchConfig:
+        """Settings of a search that gives all that ended in its beam, unless told otherwise."""
+        usual = self.config.search
+        if search.get("n_best") is None and (search.get("method") or usual.method) == "beam":
+            search["n_best"] = search.get("beam") or usual.beam
+        return self.search_config(**search)
+
     def shown(self, rows: Sequence[Logged]) -> list[Sample]:
         found = self.translate([source for source, _, _ in rows], too_long="split")
         return [
@@ -262,13 +269,6 @@ class Translator(Trained):
             return None
         title = "Where each output token looks in the input (mean of layers and heads)"
         return Picture(title, attention.cross().tolist(), attention.target, attention.source)
-
-    def _wide(self, **search: Any) -> SearchConfig:
-        """Settings of a search that gives all that ended in its beam, unless told otherwise."""
-        config = self.search_config(**search)
-        if search.get("n_best") is not None or config.method != "beam":
-            return config
-        return replace(config, n_best=config.beam)
 
     def _found(
         self, request: Request, glossary: Glossary | None, config: SearchConfig

@@ -14,9 +14,9 @@ from .output import say
 from .translate import ComputeType, EngineName
 
 if TYPE_CHECKING:
-    from ..serve.desk import Desk
     from ..serve.engine import Engine
     from ..serve.limits import Limits
+    from ..serve.watch import Watch
 
 LIMITS, DOOR = "Limits", "Who may ask"
 TOKEN = "HEADWAY_TOKEN"
@@ -197,20 +197,33 @@ def read_token(file: Path | None) -> str | None:
 
 def _loaded(
     places: dict[str, Path], limits: "Limits", engine: str, compute_type: str
-) -> tuple[dict[str, "Desk"], dict[str, "Engine"]]:
-    """The runs, each with where requests come in and with what answers them."""
+) -> tuple[dict[str, "Watch"], dict[str, "Engine"]]:
+    """The runs, each with where requests come in and with what answers them.
+
+    One that has no weights yet, because it has just begun, can be watched meanwhile.
+    """
     import torch
 
     from ..api import load
+    from ..api.config import stored_config
+    from ..runs import RunDir
+    from ..runs.directory import WEIGHTS
     from ..serve.desk import Desk
     from ..serve.engine import Engine
+    from ..serve.watch import Watch
 
     if engine not in ("headway", "ctranslate2"):
         raise ConfigError(f"--engine {engine}: expected headway or ctranslate2")
     # A pool of threads does not survive a fork: none is made before the workers are.
     torch.set_num_threads(1)
-    desks, engines = {}, {}
+    desks: dict[str, Watch] = {}
+    engines = {}
     for name, folder in places.items():
+        run = RunDir.open(folder)
+        if not (run.path / WEIGHTS).exists():
+            desks[name] = Watch(name, run, stored_config(run))
+            say(f"{name} has no weights yet: its training is shown, and nothing can be asked of it")
+            continue
         trained = load(folder)
         desks[name] = Desk(name, trained, limits, engine)  # type: ignore[arg-type]
         engines[name] = Engine(trained, compute_type)

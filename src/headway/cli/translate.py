@@ -383,11 +383,11 @@ class _Traces:
             self.file.close()
 
     def add(self, place: str, translation: "Translation") -> None:
+        from ..api.results import trace_in_words
+
         record: dict[str, Any] = {"place": place, "source": translation.source}
         if translation.trace is not None:
-            record |= translation.trace.to_dict()
-            for step in record["steps"]:
-                step["text"] = self.tokenizer.tokens(step["token"])
+            record |= trace_in_words(translation.trace, self.tokenizer)
         with writing("--trace", self.path):
             print(json.dumps(record, ensure_ascii=False), file=self.file)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..api import Classifier, Glossary, LanguageModel, Request, Translator
 from ..api.ctranslate2_engine import require_matched
+from ..api.inspecting import BLANK
 from ..api.pieces import Cutter, check_length
 from ..api.request import Term
 from ..api.trained import Trained
@@ -22,14 +23,26 @@ from ..models import FAMILIES
 from ..search import SearchConfig
 from .engine import Ask, Verb, Wish
 from .limits import Limits
-from .schema import PredictRequest, ScoreRequest, Text, TranslateRequest
+from .schema import (
+    InspectRequest,
+    PredictRequest,
+    ScoreRequest,
+    Searching,
+    Text,
+    TranslateRequest,
+)
+from .watch import Watch
 
 VERBS: Mapping[type[Trained], tuple[Verb, ...]] = {
-    Translator: ("translate", "score"),
-    LanguageModel: ("score",),
-    Classifier: ("predict",),
+    Translator: ("translate", "score", "inspect"),
+    LanguageModel: ("score", "inspect"),
+    Classifier: ("predict", "inspect"),
 }
 SHORTEN = "shorten it, or give its sentences one by one"
+TEXT = "text"
+"""What the one text of an inspection is called."""
+WISHES = ("beam", "alpha", "n_best", "max_length", "must", "must_not", "prefix")
+"""What can be wished of a search alone."""
 
 
 class Refusal(Exception):
@@ -51,16 +64,18 @@ class Order:
     Attributes:
         lengths: tokens of each.
         width: hypotheses for each.
+        field: where each stood in the request.
     """
 
     ask: Ask
     items: list[Any]
     lengths: list[int]
     width: int = 1
+    field: str = "texts[{}]"
 
 
-class Desk:
-    """Takes the requests for one run.
+class Desk(Watch):
+    """Takes the requests for one run, which can still be watched.
 
     Args:
         library: what computes where it can: CTranslate2 leaves terms, beginnings and traces to
@@ -70,28 +85,24 @@ class Desk:
     def __init__(
         self, name: str, trained: Trained, limits: Limits, library: Library = "headway"
     ) -> None:
-        self.name, self.limits, self.library = name, limits, library
+        super().__init__(name, trained.run, trained.config)
+        self.limits, self.library = limits, library
         self.trained: Any = trained
         self.verbs = VERBS[type(trained)]
         # Settings are few and checking them takes longer than the rest of a small request.
         self._settings = lru_cache(256)(self.trained.search_config)
+        if isinstance(trained, Translator):
+            self._wide_settings = lru_cache(256)(trained.wide_search)
 
     def info(self) -> dict[str, Any]:
-        """What a client may know of the run."""
-        config = self.trained.config
-        translates = "translate" in self.verbs
-        return {
-            "name": self.name,
-            "task": config.task,
-            "family": config.model.family,
-            "parameters": self.trained.n_parameters,
-            "max_length": self.trained.max_length,
-            "verbs": list(self.verbs),
-            "engine": self.library if translates else "headway",
-            "attends": translates and "attend" in FAMILIES[config.model.family].abilities,
-            "search": asdict(config.search) if translates else None,
-            "labels": list(self.trained.labels) if "predict" in self.verbs else None,
-        }
+        known = super().info() | {"parameters": self.trained.n_parameters}
+        if isinstance(self.trained, Translator):
+            family = FAMILIES[self.config.model.family]
+            known |= {"engine": self.library, "attends": "attend" in family.abilities}
+            known |= {"search": asdict(self.config.search)}
+        if isinstance(self.trained, Classifier):
+            known |= {"labels": list(self.trained.labels)}
+        return known
 
     def translate(self, asked: TranslateRequest) -> Order:
         """What is to be done for a request.
@@ -102,9 +113,11 @@ class Desk:
         self._check_verb("translate")
         self._check_number(asked.texts, "texts")
         search = self._search(asked)
+        if asked.trace and search.method != "beam":
+            raise Refusal(f"this run searches by {search.method}, which has no trace", "trace")
         wishes = self._wishes(asked)
         lengths = self._lengths(
-            self.trained.task.source, [w.request.source for w in wishes], "texts[{}]"
+            self._reading, [w.request.source for w in wishes], "texts[{}]", self._longest
         )
         is_plain = not asked.trace and not any(map(_is_special, wishes))
         for wish in filter(_is_special, wishes):
@@ -119,8 +132,7 @@ class Desk:
             asked.attention,
             self.limits.cells,
         )
-        width = search.n_best if search.method == "sample" else search.beam
-        return Order(ask, wishes, lengths, width)
+        return Order(ask, wishes, lengths, _width(search))
 
     def score(self, asked: ScoreRequest) -> Order:
         """The same for pairs or texts to score."""
@@ -139,29 +151,82 @@ class Desk:
             texts = [getattr(pair, side) for pair in asked.pairs]
             place = f"pairs[{{}}].{side}"
             self._check_characters(texts, place)
-            lengths.append(self._lengths(codec, texts, place))
+            lengths.append(self._lengths(codec, texts, place, self._longest))
         pairs = [(pair.source, pair.target) for pair in asked.pairs]
-        return Order(ask, pairs, [max(each) for each in zip(*lengths, strict=True)])
+        longer = [max(each) for each in zip(*lengths, strict=True)]
+        return Order(ask, pairs, longer, field="pairs[{}]")
 
     def predict(self, asked: PredictRequest) -> Order:
         """The same for texts to label."""
         self._check_verb("predict")
         return Order(Ask(self.name, "predict"), *self._plain(asked.texts))
 
+    def inspect(self, asked: InspectRequest) -> Order:
+        """The same for a text to look at."""
+        self._check_verb("inspect")
+        text = Text(
+            source=asked.text, require=asked.must, forbid=asked.must_not, prefix=asked.prefix
+        )
+        self._check_text(text, TEXT)
+        wish = self._wish(text, TEXT, text.require, text.forbid)
+        if wish.request.is_blank:
+            raise Refusal(BLANK, TEXT)
+        search, width, n_outputs = None, 1, 1
+        if isinstance(self.trained, Translator):
+            search = self._search(asked, is_wide=True)
+            width, n_outputs = _width(search), search.n_best
+        else:
+            self._check_not_wished(asked)
+            if isinstance(self.trained, Classifier):
+                n_outputs = len(self.trained.labels)
+        if asked.output >= n_outputs:
+            raise Refusal(
+                f"output is {asked.output}, and there are {n_outputs}, counted from 0", "output"
+            )
+        lengths = self._lengths(self._reading, [asked.text], TEXT, self._longest)
+        if search is not None and _is_special(wish):
+            self._check_wish(wish, search)
+        size = self.limits.inspection
+        ask = Ask(self.name, "inspect", search, output=asked.output, size=size)
+        return Order(ask, [wish], lengths, width, TEXT)
+
+    @property
+    def _reading(self) -> TextCodec:
+        """How a text is read."""
+        task = self.trained.task
+        codec: TextCodec = task.source if isinstance(self.trained, Translator) else task.codec
+        return codec
+
+    @property
+    def _longest(self) -> int:
+        """Tokens that the model reads at once."""
+        if isinstance(self.trained, LanguageModel):
+            return self.trained.window
+        longest: int = self.trained.max_length
+        return longest
+
+    def _check_not_wished(self, asked: InspectRequest) -> None:
+        """Refuses settings of a search where there is none."""
+        for name in WISHES:
+            if getattr(asked, name) not in (None, [], ""):
+                raise Refusal(
+                    f"{name} is for a search, and model {self.name!r} was trained for task "
+                    f"{self.config.task!r}; leave it out",
+                    name,
+                )
+
     def _plain(self, texts: list[str]) -> tuple[list[str], list[int]]:
         self._check_number(texts, "texts")
         self._check_characters(texts, "texts[{}]")
-        codec = self.trained.task.codec
         if isinstance(self.trained, LanguageModel):  # any length: there are windows
-            return texts, [len(ids) for ids in codec.encode_batch(texts)]
-        return texts, self._lengths(codec, texts, "texts[{}]")
+            return texts, [len(ids) for ids in self._reading.encode_batch(texts)]
+        return texts, self._lengths(self._reading, texts, "texts[{}]", self._longest)
 
     def _check_verb(self, verb: Verb) -> None:
         if verb not in self.verbs:
             fitting = " or ".join(f"/{one}" for one in self.verbs)
             raise Refusal(
-                f"model {self.name!r} was trained for task {self.trained.config.task!r}; "
-                f"ask {fitting}",
+                f"model {self.name!r} was trained for task {self.config.task!r}; ask {fitting}",
                 "model",
             )
 
@@ -183,19 +248,25 @@ class Desk:
                     place.format(number),
                 )
 
-    def _lengths(self, codec: TextCodec, texts: Sequence[str], place: str) -> list[int]:
+    def _lengths(
+        self, codec: TextCodec, texts: Sequence[str], place: str, longest: int
+    ) -> list[int]:
         """Tokens of each text, if the model can take so many."""
         lengths = [len(ids) for ids in codec.encode_batch(list(texts))]
         for number, length in enumerate(lengths):
             try:
-                check_length(length, self.trained.max_length, place.format(number), SHORTEN)
+                check_length(length, longest, place.format(number), SHORTEN)
             except DataError as error:
                 raise Refusal(str(error), place.format(number)) from None
         return lengths
 
-    def _search(self, asked: TranslateRequest) -> SearchConfig:
-        """The settings of the run with those of the request."""
-        usual = self.trained.config.search
+    def _search(self, asked: Searching, is_wide: bool = False) -> SearchConfig:
+        """The settings of the run with those of the request.
+
+        Args:
+            is_wide: whether all that ended in the beam is told, unless the request says how many.
+        """
+        usual = self.config.search
         most = {"beam": max(self.limits.beam, usual.beam), "max_length": usual.max_length}
         if usual.method == "sample":
             most["n_best"] = max(self.limits.beam, usual.n_best)
@@ -204,11 +275,9 @@ class Desk:
                 raise Refusal(f"{name} is {value} and may be at most {limit} here", name)
         given = {name: getattr(asked, name) for name in ("beam", "alpha", "n_best", "max_length")}
         try:
-            search: SearchConfig = self._settings(**given)
+            search: SearchConfig = (self._wide_settings if is_wide else self._settings)(**given)
         except ConfigError as error:
             raise Refusal(str(error)) from None
-        if asked.trace and search.method != "beam":
-            raise Refusal(f"this run searches by {search.method}, which has no trace", "trace")
         return search
 
     def _library(self, search: SearchConfig) -> Library:
@@ -236,16 +305,19 @@ class Desk:
             self._check_text(text, place)
             found = glossary.terms_for(text.source) if asked.glossary else ([], [])
             require: list[Term] = [*text.require, *found[0]]
-            forbid = [*text.forbid, *found[1]]
-            for name, terms in (("required", require), ("forbidden", forbid)):
-                if len(terms) > self.limits.terms:
-                    raise Refusal(
-                        f"{place} has {len(terms)} {name} terms and at most {self.limits.terms} "
-                        "may be given",
-                        place,
-                    )
-            wishes.append(Wish(place, Request(text.source, require, forbid, text.prefix)))
+            wishes.append(self._wish(text, place, require, [*text.forbid, *found[1]]))
         return wishes
+
+    def _wish(self, text: Text, place: str, require: Sequence[Term], forbid: Sequence[str]) -> Wish:
+        """A text with all terms that hold for it, if they are not too many."""
+        for name, terms in (("required", require), ("forbidden", forbid)):
+            if len(terms) > self.limits.terms:
+                raise Refusal(
+                    f"{place} has {len(terms)} {name} terms and at most {self.limits.terms} may be "
+                    "given",
+                    place,
+                )
+        return Wish(place, Request(text.source, require, forbid, text.prefix))
 
     def _glossary(self, asked: TranslateRequest) -> Glossary:
         entries: dict[str, Entry] = {}
@@ -260,7 +332,7 @@ class Desk:
 
     def _check_text(self, text: Text, place: str) -> None:
         for name in ("source", "prefix"):
-            where = place if name == "source" else f"{place}.prefix"
+            where = place if name == "source" else _beginning(place)
             self._check_characters([getattr(text, name)], where)
         self._check_terms([term for group in text.require for term in _alternatives(group)], place)
         self._check_terms(text.forbid, place)
@@ -294,13 +366,22 @@ class Desk:
                 raise Refusal(
                     f"the prefix of {wish.place} has {given} tokens, which leaves no room in an "
                     f"output of at most {search.max_length}; shorten it",
-                    f"{wish.place}.prefix",
+                    _beginning(wish.place),
                 )
 
 
 def _is_special(wish: Wish) -> bool:
     request = wish.request
     return bool(request.require or request.forbid or request.prefix.strip())
+
+
+def _beginning(place: str) -> str:
+    """Where the beginning of an output stands in a request."""
+    return "prefix" if place == TEXT else f"{place}.prefix"
+
+
+def _width(search: SearchConfig) -> int:
+    return search.n_best if search.method == "sample" else search.beam
 
 
 def _alternatives(group: str | list[str]) -> list[str]:

@@ -6,18 +6,28 @@ Everything that an answer shows is made here, where the run computes: the server
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from ..api import Attention, Classifier, LanguageModel, Output, Request, Scored, Translation
+from ..api import (
+    Attention,
+    Classifier,
+    LanguageModel,
+    Output,
+    Request,
+    Scored,
+    Translation,
+    Translator,
+)
+from ..api.results import trace_in_words
 from ..api.trained import Trained
 from ..api.translator import Engine as Library
 from ..errors import DataError
 from ..search import SearchConfig
 
-Verb = Literal["translate", "score", "predict"]
+Verb = Literal["translate", "score", "predict", "inspect"]
 Depth = Literal["mean", "all"]
 DIGITS = 5  # of attention weights
 
@@ -31,6 +41,8 @@ class Ask:
         library: what computes.
         attention: which weights to show.
         cells: how many of them at most.
+        output: of an inspection, the one that is looked at.
+        size: of an inspection, bytes at most.
     """
 
     model: str
@@ -41,11 +53,13 @@ class Ask:
     trace: bool = False
     attention: Depth | None = None
     cells: int = 0
+    output: int = 0
+    size: int = 0
 
 
 @dataclass(frozen=True)
 class Wish:
-    """One text to translate.
+    """One text to translate or to look at.
 
     Attributes:
         place: what messages call it, such as `texts[3]`.
@@ -70,14 +84,16 @@ class Engine:
         """A JSON object for each item.
 
         Args:
-            items: `Wish` to translate; pairs of texts, or texts for a language model, to score;
-                texts to predict.
+            items: `Wish` to translate or to inspect; pairs of texts, or texts for a language model,
+                to score; texts to predict.
 
         Raises:
             HeadwayError: for one of them something cannot be done.
         """
         if ask.verb == "translate":
             found = [self._translation(ask, one) for one in self._translations(ask, items)]
+        elif ask.verb == "inspect":
+            found = [self._inspection(ask, one) for one in items]
         elif ask.verb == "predict":
             found = [asdict(one) for one in self._classifier.predict(items)]
         elif isinstance(self.trained, LanguageModel):
@@ -118,11 +134,26 @@ class Engine:
         if translation.source_tokens is not None:
             record["source_tokens"] = translation.source_tokens
         if translation.trace is not None:
-            trace = translation.trace.to_dict()
-            for step in trace["steps"]:
-                step["text"] = self.trained.task.target.tokenizer.tokens(step["token"])
-            record["trace"] = trace
+            target = self.trained.task.target.tokenizer
+            record["trace"] = trace_in_words(translation.trace, target)
         return record
+
+    def _inspection(self, ask: Ask, wish: Wish) -> dict[str, Any]:
+        """What the page draws, with the attention of one output; the log is asked for apart."""
+        if isinstance(self.trained, Translator):
+            assert ask.search is not None
+            search = asdict(ask.search)
+            found = self.trained.inspect(wish.request, outputs=[ask.output], **search)
+            if ask.output >= len(found.outputs):
+                raise DataError(
+                    f"output is {ask.output}, and the search found {len(found.outputs)}, counted "
+                    "from 0"
+                )
+        else:
+            found = self.trained.inspect(wish.request.source)
+        background = found.background
+        run = {**background.run, "name": ask.model}
+        return replace(found, background=replace(background, run=run, rows=[])).to_dict(ask.size)
 
 
 def _output(ask: Ask, output: Output) -> dict[str, Any]:

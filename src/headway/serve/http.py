@@ -4,33 +4,26 @@ FastAPI and what it needs are an extra, so they are imported where the applicati
 are answered by `service`; what comes before the application is in `gate`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..view.inspection import inspection_page, page_policy
 from . import schema
 from .batcher import BUDGET, Dropped
-from .desk import Desk
 from .extras import require_extras
 from .gate import GONE, App, Gate
-from .home import home_page
 from .limits import Limits
 from .metrics import Metrics
 from .pool import Place
 from .problems import KNOWN, NO_JSON, STATUS, ProblemError, invalid, problem_of
 from .service import Service
+from .watch import Watch
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-HomePage = Callable[[Sequence[Mapping[str, Any]]], str]
-"""From what is served, which is nothing where a token is needed to see it, to a page."""
-ASKING = ("/translate", "/translate/stream", "/score", "/predict")
-PATHS = ("/", "/models", "/health", "/metrics", "/openapi.json", *ASKING)
-# Pages are complete in themselves: the browser enforces that they ask nobody else.
-POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
+ASKING = ("/translate", "/translate/stream", "/score", "/predict", "/inspect")
+PATHS = ("/", "/models", "/training", "/health", "/metrics", "/openapi.json", *ASKING)
 ABOUT = {
     "malformed": "The body is no JSON.",
     "unauthorized": "A token is needed.",
@@ -44,24 +37,22 @@ ABOUT = {
 
 
 def make_app(
-    desks: Mapping[str, Desk],
+    desks: Mapping[str, Watch],
     place: Place,
     limits: Limits,
     token: str | None = None,
     *,
     origins: Sequence[str] = (),
     budget: int = BUDGET,
-    home: HomePage = home_page,
 ) -> tuple[App, Service]:
     """The application, and the service that it puts requests to.
 
     Args:
-        desks: by the name of the model.
+        desks: by the name of the model; a `Watch` that is no `Desk` shows its training alone.
         place: where batches are computed.
         token: asked for everywhere but at `/` and `/health`, if given.
         origins: of pages that browsers may let ask (CORS); none by default.
         budget: tokens times hypotheses in one batch; 1 is no batching.
-        home: makes the page at `/`.
 
     Raises:
         MissingExtra: a package of the extra `serve` is not installed.
@@ -72,7 +63,7 @@ def make_app(
     app = _application()
     _add_problems(app, limits.seconds)
     _add_asking(app, service)
-    _add_looking(app, service, metrics, home, token is not None)
+    _add_looking(app, service, metrics)
     if origins:
         from fastapi.middleware.cors import CORSMiddleware
 
@@ -191,25 +182,41 @@ def _add_asking(app: "FastAPI", service: Service) -> None:
         """Labels of texts."""
         return Response(await service.answer(asked, request.receive), media_type=json)
 
+    @app.post("/inspect", response_model=schema.Inspection, **common)
+    async def inspect(asked: schema.InspectRequest, request: Request) -> Response:
+        """What a model does with one text: outputs, search, attention of one of the outputs."""
+        return Response(await service.inspect(asked, request.receive), media_type=json)
 
-def _add_looking(
-    app: "FastAPI", service: Service, metrics: Metrics, home: HomePage, is_closed: bool
-) -> None:
+
+def _add_looking(app: "FastAPI", service: Service, metrics: Metrics) -> None:
     """The paths that tell about the server."""
     from fastapi import Response
     from fastapi.responses import HTMLResponse, JSONResponse
 
     closed = _problems("unauthorized")
+    # The page is the same for everybody; what it shows it asks for, with a token if need be. Who
+    # may frame it can only be said in a header.
+    content = inspection_page(None, live=True)
+    headers = {"content-security-policy": f"{page_policy(live=True)}; frame-ancestors 'none'"}
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def page() -> Response:
-        models = [] if is_closed else service.models()["models"]
-        return HTMLResponse(home(models), headers={"content-security-policy": POLICY})
+        return HTMLResponse(content, headers=headers)
 
     @app.get("/models", response_model=schema.Models, responses=closed, tags=["look"])
     async def models() -> Response:
         """What is served, and the limits of a request."""
         return JSONResponse(service.models())
+
+    @app.get(
+        "/training",
+        response_model=schema.Training,
+        responses=_problems("unauthorized", "invalid", "timeout"),
+        tags=["look"],
+    )
+    async def training(model: schema.Model = None) -> Response:
+        """The training log of a run as it is now, finished or not."""
+        return JSONResponse(await service.training(model))
 
     @app.get(
         "/health",

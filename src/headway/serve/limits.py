@@ -27,6 +27,8 @@ class Limits:
     """Until a request is answered; of a stream, until its next answer."""
     cells: int = 500_000
     """Attention weights in the answer to one text."""
+    inspection: int = 8 * 2**20
+    """Bytes of an inspection; what does not fit is left out and named."""
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -109,7 +109,7 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> ProblemError:
 
 def _field(location: Sequence[str | int]) -> list[str | int]:
     """The way to a value, without the names of types that a union puts in between."""
-    inside = location[1:] if location[:1] == ("body",) else location
+    inside = location[1:] if location[:1] in (("body",), ("query",)) else location
     last = len(inside) - 1
     return [
         part

@@ -23,19 +23,19 @@ Model = Annotated[
 ]
 
 
+Terms = list[str | list[str]]
+REQUIRED = "Words or phrases that must appear; a list in place of one: any of them."
+FORBIDDEN = "Words or phrases that may not appear."
+BEGINNING = "How the output begins; its last word may go on, unless a space ends it."
+
+
 class Text(_Asked):
     """A text with wishes about its translation."""
 
     source: str = Field(description="The text to translate.")
-    require: list[str | list[str]] = Field(
-        default=[],
-        description="Words or phrases that must appear; a list in place of one: any of them.",
-    )
-    forbid: list[str] = Field(default=[], description="Words or phrases that may not appear.")
-    prefix: str = Field(
-        default="",
-        description="How the output begins; its last word may go on, unless a space ends it.",
-    )
+    require: Terms = Field(default=[], description=REQUIRED)
+    forbid: list[str] = Field(default=[], description=FORBIDDEN)
+    prefix: str = Field(default="", description=BEGINNING)
 
 
 class Entry(_Asked):
@@ -46,17 +46,22 @@ class Entry(_Asked):
     forbid: list[str] = Field(default=[], description="Terms that may not appear.")
 
 
-class TranslateRequest(_Asked):
-    """Texts to translate, and how to search. Settings left out are those of the run."""
+class Searching(_Asked):
+    """How to search. Settings left out are those of the run."""
 
-    texts: list[str | Text] = Field(min_length=1, description="Texts, or texts with wishes.")
-    model: Model = None
     beam: int | None = Field(default=None, ge=1, description="Hypotheses kept alive; 1 is greedy.")
     alpha: float | None = Field(
         default=None, ge=-ALPHA, le=ALPHA, description="Rank by log p / length ** alpha."
     )
     n_best: int | None = Field(default=None, ge=1, description="Outputs for each text.")
     max_length: int | None = Field(default=None, ge=1, description="The longest output, in tokens.")
+
+
+class TranslateRequest(Searching):
+    """Texts to translate, and how to search."""
+
+    texts: list[str | Text] = Field(min_length=1, description="Texts, or texts with wishes.")
+    model: Model = None
     glossary: list[Entry] = Field(default=[], description="Terms that hold for all texts.")
     align: bool = Field(default=False, description="Tell which source token each token looks at.")
     trace: bool = Field(default=False, description="Tell every step of the search.")
@@ -87,6 +92,20 @@ class PredictRequest(_Asked):
 
     texts: Texts
     model: Model = None
+
+
+class InspectRequest(Searching):
+    """One text to look at; wishes and settings are for models that translate.
+
+    As many outputs as the beam is wide are told unless `n_best` is given.
+    """
+
+    text: str = Field(description="The text.")
+    model: Model = None
+    must: Terms = Field(default=[], description=REQUIRED)
+    must_not: list[str] = Field(default=[], description=FORBIDDEN)
+    prefix: str = Field(default="", description=BEGINNING)
+    output: int = Field(default=0, ge=0, description="Whose attention is wanted; 0 is the best.")
 
 
 LogProb = Annotated[
@@ -182,15 +201,75 @@ class Predictions(BaseModel):
     results: list[Prediction]
 
 
+class InspectedOutput(BaseModel):
+    """One output, with what the model did to write it."""
+
+    text: str
+    tokens: list[str] = Field(description="The end included, if it came.")
+    log_prob: LogProb
+    score: LogProb
+    token_log_probs: list[LogProb]
+    finished: bool
+    unmet: list[str]
+    proven: bool | None
+    top: list[list[tuple[str, float]]] = Field(
+        description="For each token the likeliest words in its place, with their probabilities."
+    )
+    inputs: dict[str, Any] | None = Field(
+        description="Tensors embedding and position (or null), one row for each token."
+    )
+    attention: list[dict[str, Any]] | None = Field(
+        description="Of the output that was asked for; null in the others."
+    )
+
+
+class Inspection(BaseModel):
+    """A text, what a model made of it, and how.
+
+    A tensor is `{"shape", "dtype", "data"}`, numbers in base64, little endian. An attention has a
+    `name`, a `kind` (encoder, decoder, cross), a `layer`, `heads`, and what its weights follow
+    from: `query`, `key` and `scale` where `form` is dot, else `weights`.
+    """
+
+    format: int
+    precision: Literal["full", "half"]
+    limit: int = Field(description="Bytes that this object was made for.")
+    left_out: list[str] = Field(description="What did not fit, in words.")
+    kind: str = Field(description="translate, language or classify.")
+    begin: str = Field(description="The mark before the first output token.")
+    run: dict[str, Any]
+    source: dict[str, Any] | None = Field(description="text and tokens.")
+    search: dict[str, Any] | None = Field(description="Settings of the search.")
+    outputs: list[InspectedOutput]
+    encoder: list[dict[str, Any]] = Field(description="Attention within the text.")
+    memory: dict[str, dict[str, Any]] = Field(
+        description="Tensors that the attentions of all outputs share, by name."
+    )
+    inputs: dict[str, Any] | None
+    trace: dict[str, Any] | None = Field(description="Every step of the search.")
+    positions: dict[str, Any] | None = Field(description="How order is told.")
+    training: None = Field(description="Is at /training.")
+
+
+class Training(BaseModel):
+    """The log of a run as it is now: figures, validations and samples."""
+
+    model: str
+    rows: list[dict[str, Any]]
+
+
 class ModelInfo(BaseModel):
     """A run that is served."""
 
     name: str
     task: str = Field(description="translate, language or classify.")
     family: str
-    parameters: int
+    parameters: int | None = Field(description="null for a run that has no weights yet.")
     max_length: int = Field(description="Tokens of the longest input, its end counted.")
-    verbs: list[str] = Field(description="What may be asked: translate, score, predict.")
+    verbs: list[str] = Field(
+        description="What may be asked: translate, score, predict, inspect; nothing of a run that "
+        "has no weights yet."
+    )
     engine: str
     attends: bool = Field(description="Whether there is attention to look at.")
     search: dict[str, Any] | None = Field(

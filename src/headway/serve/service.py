@@ -12,9 +12,10 @@ from .desk import Desk, Order, Refusal
 from .limits import Limits
 from .pool import Place
 from .problems import problem_of
-from .schema import PredictRequest, ScoreRequest, TranslateRequest
+from .schema import InspectRequest, PredictRequest, ScoreRequest, TranslateRequest
+from .watch import Watch
 
-Asked = TranslateRequest | ScoreRequest | PredictRequest
+Asked = TranslateRequest | ScoreRequest | PredictRequest | InspectRequest
 Receive = Callable[[], Awaitable[Any]]
 """The next message from a client, as ASGI has it."""
 
@@ -23,13 +24,13 @@ class Service:
     """Answers requests with the runs that are served.
 
     Args:
-        desks: by the name of the model.
+        desks: by the name of the model; runs that can only be watched may be among them.
         budget: tokens times hypotheses in one batch; 1 is no batching.
     """
 
     def __init__(
         self,
-        desks: Mapping[str, Desk],
+        desks: Mapping[str, Watch],
         place: Place,
         limits: Limits,
         budget: int,
@@ -60,7 +61,7 @@ class Service:
             Failed: it went wrong.
         """
         for desk in self.desks.values():
-            if "translate" in desk.verbs:
+            if isinstance(desk, Desk) and "translate" in desk.verbs:
                 order = desk.translate(TranslateRequest(texts=["a"]))
                 await self.place.answer(order.ask, order.items)  # alone: exports are made once
                 others = range(self.place.workers)
@@ -71,12 +72,7 @@ class Service:
         self.batcher.check_room(1)  # before work is done for what will be refused
         desk = self._desk(asked.model)
         # Tokenizers take milliseconds for long texts: not on the event loop.
-        if isinstance(asked, TranslateRequest):
-            order = await asyncio.to_thread(desk.translate, asked)
-        elif isinstance(asked, ScoreRequest):
-            order = await asyncio.to_thread(desk.score, asked)
-        else:
-            order = await asyncio.to_thread(desk.predict, asked)
+        order = await asyncio.to_thread(_order, desk, asked)
         job = self.batcher.submit(
             order.ask, order.items, order.lengths, width=order.width, seconds=self.limits.seconds
         )
@@ -89,13 +85,27 @@ class Service:
             Dropped: the client has not waited.
             Exception: any that `problem_of` knows.
         """
+        order, answers = await self._answers(asked, receive)
+        return _head(order) + b'"results": [' + b", ".join(answers) + b"]}"
+
+    async def inspect(self, asked: InspectRequest, receive: Receive) -> bytes:
+        """The same for the one text of an inspection, which is all of its answer."""
+        _, [answer] = await self._answers(asked, receive)
+        return answer
+
+    async def training(self, model: str | None) -> dict[str, Any]:
+        """The log of a run as it is now, as `schema.Training`."""
+        run = self._run(model)
+        return {"model": run.name, "rows": await asyncio.to_thread(run.training)}
+
+    async def _answers(self, asked: Asked, receive: Receive) -> tuple[Order, list[bytes]]:
         order, job = await self.submit(asked)
         async with _watched(job, receive):
             answers = await job.all()
         for place, answer in enumerate(answers):
             if isinstance(answer, Exception):
                 raise located(answer, order, place)
-        return _head(order) + b'"results": [' + b", ".join(answers) + b"]}"
+        return order, answers
 
     async def events(self, order: Order, job: Job, receive: Receive) -> AsyncIterator[bytes]:
         """Server-sent events: `result` for each text as it finishes, `error`, at the end `done`."""
@@ -122,21 +132,41 @@ class Service:
         return _event("error", number + b', "error": ' + problem + b"}")
 
     def _desk(self, model: str | None) -> Desk:
+        run = self._run(model)
+        if not isinstance(run, Desk):
+            raise Refusal(
+                f"model {run.name!r} has no weights yet, only its training can be watched; serve "
+                "it again when it has been validated or is done",
+                "model",
+            )
+        return run
+
+    def _run(self, model: str | None) -> Watch:
         names = ", ".join(map(repr, self.desks))
         if model is None:
             if len(self.desks) > 1:
                 raise Refusal(f"several models are served; name one of {names}", "model")
-            [desk] = self.desks.values()
-            return desk
+            [run] = self.desks.values()
+            return run
         if model not in self.desks:
             raise Refusal(f"no such model is served; there is {names}", "model")
         return self.desks[model]
 
 
+def _order(desk: Desk, asked: Asked) -> Order:
+    if isinstance(asked, TranslateRequest):
+        return desk.translate(asked)
+    if isinstance(asked, ScoreRequest):
+        return desk.score(asked)
+    if isinstance(asked, InspectRequest):
+        return desk.inspect(asked)
+    return desk.predict(asked)
+
+
 def located(error: Exception, order: Order, place: int) -> Exception:
     """The error with the text that it is about, where it is the client's."""
     if isinstance(error, HeadwayError):
-        return Refusal(str(error), f"texts[{place}]")
+        return Refusal(str(error), order.field.format(place))
     return error
 
 

@@ -32,7 +32,7 @@ def inspection_page(data: Mapping[str, Any] | None, live: bool = False) -> str:
     script = script_of("main")
     run = (data or {}).get("run") or {}
     return _PAGE.format(
-        policy=text(_policy(script, live)),
+        policy=text(page_policy(live)),
         title=text(run.get("name") or "headway"),
         style=COLOURS + CHART + asset("inspection.css"),
         live='<div id="live"></div>' if live else "",
@@ -67,8 +67,12 @@ def script_of(entry: str) -> str:
     return "".join(scopes.values())
 
 
-def _policy(script: str, live: bool) -> str:
-    """The browser itself sees to it that only this script runs and no one else is asked."""
+def page_policy(live: bool) -> str:
+    """With this the browser itself sees to it that only our script runs and no one else is asked.
+
+    It stands in the page; a server says the same in its header.
+    """
+    script = script_of("main")
     digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'"
     policy += "; img-src data:; base-uri 'none'; form-action 'none'"

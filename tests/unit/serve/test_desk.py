@@ -11,7 +11,7 @@ from headway.search import SearchConfig
 from headway.serve.desk import Desk, Refusal
 from headway.serve.engine import Ask, Wish
 from headway.serve.limits import Limits
-from headway.serve.schema import PredictRequest, ScoreRequest, TranslateRequest
+from headway.serve.schema import InspectRequest, PredictRequest, ScoreRequest, TranslateRequest
 
 
 def asking(**fields):
@@ -108,11 +108,68 @@ def test_scores_take_pairs_or_texts_as_the_model_does(desks):
     assert refusal(desks["mine"].score, long)[1] == "pairs[0].target"
 
 
+def looking(text="abc", **fields):
+    return InspectRequest.model_validate({"text": text, **fields})
+
+
+def test_an_order_to_look_at_one_text(desks):
+    order = desks["mine"].inspect(looking(beam=2, must=["x"], must_not=["y"], prefix="c", output=1))
+    search = SearchConfig(beam=2, n_best=2, max_length=24)  # as many as the beam is wide
+    assert order.ask == Ask("mine", "inspect", search, output=1, size=LIMITS.inspection)
+    assert order.items == [Wish("text", api.Request("abc", ["x"], ["y"], "c"))]
+    assert (order.lengths, order.width, order.field) == ([4], 2, "text")
+    assert desks["mine"].inspect(looking(n_best=1)).ask.search.n_best == 1
+    for name in ("labels", "lines"):
+        order = desks[name].inspect(looking())
+        assert (order.ask.search, order.lengths, order.width) == (None, [4], 1)
+    assert desks["labels"].inspect(looking(output=1)).ask.output == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "message", "field"),
+    [
+        ("mine", {"text": " "}, "the text is blank", "text"),
+        ("mine", {"text": "b" * 61}, "text has 61 characters and at most 60", "text"),
+        ("mine", {"text": "a" * 20}, "text has 21 tokens and the model was trained", "text"),
+        ("mine", {"beam": 7}, "beam is 7 and may be at most 6 here", "beam"),
+        ("mine", {"beam": 2, "n_best": 3}, "n_best=3 does not fit beam=2", None),
+        ("mine", {"max_length": 25}, "max_length is 25 and may be at most 24 here", "max_length"),
+        ("mine", {"output": 3}, "output is 3, and there are 3, counted from 0", "output"),
+        ("mine", {"prefix": "a" * 20}, "the prefix of text has 20 tokens, which", "prefix"),
+        ("mine", {"prefix": "a" * 61}, "prefix has 61 characters and at most 60", "prefix"),
+        ("mine", {"must": list("abcd")}, "text has 4 required terms and at most 3", "text"),
+        ("mine", {"must": [" "]}, "text has an empty term", "text"),
+        ("mine", {"must": ["b"], "must_not": ["b"]}, "text: 'b' is required while", "text"),
+        ("lines", {"output": 1}, "output is 1, and there are 1, counted from 0", "output"),
+        ("lines", {"prefix": "a"}, "prefix is for a search, and model 'lines' was", "prefix"),
+        ("labels", {"beam": 2}, "beam is for a search, and model 'labels' was", "beam"),
+        ("labels", {"must_not": ["a"]}, "must_not is for a search", "must_not"),
+        ("labels", {"output": 2}, "output is 2, and there are 2, counted from 0", "output"),
+    ],
+)
+def test_what_cannot_be_looked_at(desks, name, asked, message, field):
+    said, where = refusal(desks[name].inspect, looking(**asked))
+    assert said.startswith(message) or f": {message}" in said, said
+    assert where == field
+    assert "\n" not in said
+
+
+def test_a_language_model_is_looked_at_in_one_window(trained):
+    window = trained["lines"].window
+    desk = Desk("lines", trained["lines"], Limits())
+    assert desk.inspect(looking("a" * (window - 1))).lengths == [window]
+    said, field = refusal(desk.inspect, looking("a" * window))
+    assert (said.startswith(f"text has {window + 1} tokens"), field) == (True, "text")
+
+
 def test_a_run_is_asked_what_it_was_trained_for(desks):
     said = refusal(desks["labels"].translate, asking())
-    assert said == ("model 'labels' was trained for task 'classify'; ask /predict", "model")
+    assert said == (
+        "model 'labels' was trained for task 'classify'; ask /predict or /inspect",
+        "model",
+    )
     assert refusal(desks["mine"].predict, PredictRequest(texts=["a"]))[0].endswith(
-        "ask /translate or /score"
+        "ask /translate or /score or /inspect"
     )
 
 
@@ -145,7 +202,7 @@ def test_other_methods_than_beam_search(trained, method):
 def test_what_a_client_may_know(desks):
     info = desks["mine"].info()
     assert (info["name"], info["task"], info["family"]) == ("mine", "translate", "transformer")
-    assert info["verbs"] == ["translate", "score"]
+    assert info["verbs"] == ["translate", "score", "inspect"]
     assert info["search"]["beam"] == 3
     assert info["attends"]
     assert desks["labels"].info()["labels"] == ["long", "short"]

@@ -78,6 +78,40 @@ def test_the_mean_of_the_attention_is_that_of_the_run(engines, trained):
         assert row == pytest.approx(right.tolist(), abs=1e-4)
 
 
+def test_an_inspection_is_that_of_the_run_without_its_log(engines, trained):
+    ask = Ask("served as", "inspect", SEARCH, output=1, size=LIMITS.inspection)
+    [found] = answer(engines["mine"], ask, wishes("abca"))
+    right = trained["mine"].inspect("abca", beam=3, n_best=2, outputs=[1]).to_dict()
+    assert found.pop("run") == {**right.pop("run"), "name": "served as"}
+    assert right.pop("training") is not None
+    assert found.pop("training") is None
+    assert found == json.loads(json.dumps(right))
+    assert found["outputs"][0]["attention"] is None
+    assert {part["kind"] for part in found["outputs"][1]["attention"]} == {"decoder", "cross"}
+
+
+@pytest.mark.parametrize(("name", "part"), [("lines", "decoder"), ("labels", None)])
+def test_other_tasks_are_looked_at_too(engines, trained, name, part):
+    ask = Ask(name, "inspect", size=LIMITS.inspection)
+    [found] = answer(engines[name], ask, wishes("abca"))
+    right = trained[name].inspect("abca").to_dict()
+    assert found["outputs"] == json.loads(json.dumps(right["outputs"]))
+    assert [one["kind"] for one in found["outputs"][0]["attention"]] == [part] * bool(part)
+
+
+def test_an_inspection_keeps_to_its_size(engines):
+    ask = Ask("mine", "inspect", SEARCH, size=12_000)
+    [found] = engines["mine"].answer(ask, wishes("abca"))
+    assert len(found) < 14_000
+    assert json.loads(found)["left_out"]
+
+
+def test_an_output_that_the_search_did_not_find(engines):
+    ask = Ask("mine", "inspect", SEARCH, output=2, size=LIMITS.inspection)
+    with pytest.raises(DataError, match="output is 2, and the search found 2, counted from 0"):
+        engines["mine"].answer(ask, wishes("abca"))
+
+
 def test_more_attention_than_may_be_sent(engines):
     with pytest.raises(
         DataError, match="attention weights and at most 3 are sent; ask for the mean"

@@ -1,7 +1,10 @@
 """The application as a client sees it: answers, errors of one shape, limits, streams, figures."""
 
 import asyncio
+import html
 import json
+import re
+import shutil
 
 import httpx2
 import pytest
@@ -10,10 +13,16 @@ from hypothesis import strategies as st
 from served_runs import LIMITS, WORDS
 from starlette.testclient import TestClient
 
-from headway.serve.home import home_page
+from headway import api
+from headway.api.config import stored_config
+from headway.errors import DataError
+from headway.runs import RunDir
+from headway.serve import schema
+from headway.serve.desk import Desk
 from headway.serve.http import make_app
 from headway.serve.limits import Limits
 from headway.serve.pool import Failed
+from headway.serve.watch import Watch
 
 TOKEN = "open sesame"
 
@@ -183,28 +192,121 @@ def test_health_tells_when_the_server_is_about_to_stop(make):
         error(translate(client, "abc"), 503, "draining")
 
 
-def test_the_page_lists_the_models_and_asks_nobody_else(make):
-    name = "<script>alert(1)</script>"
-    app, _ = make()
-    with TestClient(app) as client:
-        response = client.get("/")
-        assert "mine" in response.text
-        assert "http://" not in response.text
-        assert "https://" not in response.text
-        assert "default-src 'none'" in response.headers["content-security-policy"]
-    seen = []
-    app, _ = make(home=lambda models: seen.extend(models) or name)
-    with TestClient(app) as client:
-        assert client.get("/").text == name
-    assert [model["name"] for model in seen] == ["mine", "labels", "lines"]
+def test_the_page_may_ask_this_server_and_nobody_else(client):
+    response = client.get("/")
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert 'id="live"' in response.text
+    [inside] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', response.text)
+    policy = response.headers["content-security-policy"]
+    assert policy == f"{html.unescape(inside)}; frame-ancestors 'none'"
+    assert "default-src 'none'; script-src 'sha256-" in policy
+    assert "connect-src 'self'" in policy
+    for name in ("mine", "labels", "lines"):  # it holds nothing of the runs
+        assert name not in re.sub("(?s)<style>.*?</style>|<script.*?</script>", "", response.text)
 
 
-def test_names_of_models_show_as_text():
-    bad = "<img src=x onerror=alert(1)>"
-    model = {"name": bad, "task": bad, "family": bad, "parameters": 1, "verbs": [bad]}
-    shown = home_page([model])
-    assert "<img" not in shown
-    assert "&lt;img src=x onerror=alert(1)&gt;" in shown
+# Looking
+
+
+def inspect(client, text="abca", **fields):
+    return client.post("/inspect", json={"model": "mine", "text": text, **fields})
+
+
+def test_a_text_is_looked_at(client, trained):
+    response = inspect(client, beam=2, output=1, must=["bb"])
+    assert response.status_code == 200
+    found = response.json()
+    wanted = api.Request("abca", ["bb"])
+    right = trained["mine"].inspect(wanted, beam=2, outputs=[1]).to_dict()
+    assert found["outputs"] == json.loads(json.dumps(right["outputs"]))
+    assert found["trace"] == right["trace"]
+    assert (found["run"]["name"], found["training"]) == ("mine", None)
+    schema.Inspection.model_validate(found)
+    for model in ("labels", "lines"):
+        response = client.post("/inspect", json={"model": model, "text": "abca"})
+        assert response.json()["kind"] == {"labels": "classify", "lines": "language"}[model]
+        schema.Inspection.model_validate(response.json())
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "field"),
+    [
+        ({}, "text is missing", "text"),
+        ({"text": 5}, "text is wrong: input should be a valid string", "text"),
+        ({"text": "a", "texts": ["a"]}, "texts is no field there; leave it out", "texts"),
+        ({"text": "a", "output": -1}, "output is wrong: input should be greater", "output"),
+        ({"text": "a", "output": "1"}, "output is wrong: input should be a valid int", "output"),
+        ({"text": "a", "must": "b"}, "must is wrong: input should be a valid list", "must"),
+        ({"text": "a", "must": [1]}, "must[0] is wrong", "must[0]"),
+        ({"text": " "}, "the text is blank, and there is nothing to look at", "text"),
+        ({"text": "a", "beam": 99}, "beam is 99 and may be at most 6 here", "beam"),
+        ({"text": "a", "model": "<b>"}, "no such model is served; there is", "model"),
+    ],
+)
+def test_mistakes_about_looking_are_told_in_a_sentence(client, body, message, field):
+    found = error(client.post("/inspect", json={"model": "mine", **body}), 422, "invalid")
+    assert found["message"].startswith(message)
+    assert found["field"] == field
+
+
+def test_what_only_the_search_can_tell_is_told_with_its_field(make):
+    async def work(ask, items):
+        raise DataError("output is 1, and the search found 1, counted from 0")
+
+    with TestClient(make(work=work)[0]) as client:
+        found = error(inspect(client, output=1), 422, "invalid")
+    assert (found["message"].startswith("output is 1"), found["field"]) == (True, "text")
+
+
+def test_the_log_is_read_anew_each_time(runs, tmp_path):
+    shutil.copytree(runs / "mine", tmp_path / "mine")
+    log = tmp_path / "mine" / "log.jsonl"
+    desk = Desk("mine", api.load(tmp_path / "mine"), LIMITS)
+    with TestClient(make_app({"mine": desk}, Echo(), LIMITS)[0]) as client:
+        found = client.get("/training?model=mine").json()
+        assert found["model"] == "mine"
+        assert found["rows"][-1]["step"] == 80
+        assert client.get("/training").json() == found  # there is only one
+        with log.open("a") as file:
+            file.write('{"step": 90, "loss": NaN, "note": "x"}\n{"step": 91, "lo')
+        after = client.get("/training").json()["rows"]
+        assert after == [*found["rows"], {"step": 90, "loss": None}]
+        log.unlink()
+        assert client.get("/training").json()["rows"] == []
+
+
+def test_a_damaged_log_is_no_mistake_of_the_client(runs, tmp_path, capfd):
+    shutil.copytree(runs / "mine", tmp_path / "mine")
+    (tmp_path / "mine" / "log.jsonl").write_text("[]\n")
+    desk = Desk("mine", api.load(tmp_path / "mine"), LIMITS)
+    with TestClient(make_app({"mine": desk}, Echo(), LIMITS)[0]) as client:
+        assert str(tmp_path) not in error(client.get("/training"), 503, "failed")["message"]
+    assert "log.jsonl:1 is not a JSON object" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("query", ["?model=other", "?model=%00", "?model=%ff", "?model=", ""])
+def test_training_of_a_model_that_is_not_served(client, query):
+    found = error(client.get(f"/training{query}"), 422, "invalid")
+    assert found["field"] == "model"
+    assert "'mine', 'labels', 'lines'" in found["message"]
+
+
+def test_a_run_without_weights_is_watched(runs, tmp_path, desks):
+    shutil.copytree(runs / "mine", tmp_path / "new")
+    (tmp_path / "new" / "model.safetensors").unlink()
+    run = RunDir.open(tmp_path / "new")
+    both = {"new": Watch("new", run, stored_config(run)), "mine": desks["mine"]}
+    app, service = make_app(both, Echo(), LIMITS)
+    asyncio.run(service.warm_up())
+    with TestClient(app) as client:
+        model = client.get("/models").json()["models"][0]
+        schema.ModelInfo.model_validate(model)
+        assert (model["name"], model["verbs"], model["parameters"]) == ("new", [], None)
+        assert len(client.get("/training?model=new").json()["rows"]) > 1
+        for path, body in (("/inspect", {"text": "a"}), ("/translate", {"texts": ["a"]})):
+            found = error(client.post(path, json={"model": "new", **body}), 422, "invalid")
+            assert found["message"].startswith("model 'new' has no weights yet, only its training")
+            assert found["field"] == "model"
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><img src=x>', "\u2028</script>"])
@@ -221,8 +323,8 @@ def test_markup_in_texts_comes_back_as_json_and_nothing_else(client, text):
 def test_the_description_names_every_path_and_loads_nothing(client):
     found = client.get("/openapi.json").json()
     assert set(found["paths"]) == {
-        *("/translate", "/translate/stream", "/score", "/predict"),
-        *("/models", "/health", "/metrics"),
+        *("/translate", "/translate/stream", "/score", "/predict", "/inspect"),
+        *("/models", "/training", "/health", "/metrics"),
     }
     for path in ("/docs", "/redoc"):
         error(client.get(path), 404, "not_found")
@@ -234,15 +336,15 @@ def test_the_description_names_every_path_and_loads_nothing(client):
 def test_a_token_is_asked_for(make):
     with TestClient(make(token=TOKEN)[0]) as client:
         for headers in ({}, {"authorization": "Bearer no"}, {"authorization": f"Basic {TOKEN}"}):
-            for path in ("/models", "/metrics", "/openapi.json", "/nowhere"):
+            for path in ("/models", "/training", "/metrics", "/openapi.json", "/nowhere"):
                 response = client.get(path, headers=headers)
                 error(response, 401, "unauthorized")
                 assert response.headers["www-authenticate"] == "Bearer"
-            error(client.post("/translate", json={}, headers=headers), 401, "unauthorized")
+            for path in ("/translate", "/inspect"):
+                error(client.post(path, json={}, headers=headers), 401, "unauthorized")
         assert client.get("/health").status_code == 200
         page = client.get("/")
         assert page.status_code == 200
-        assert "mine" not in page.text
         headers = {"authorization": f"bearer {TOKEN}"}
         assert client.get("/models", headers=headers).status_code == 200
         strange = {"authorization": b"Bearer \xff\xfe"}
@@ -423,7 +525,7 @@ def test_the_work_of_a_client_that_has_gone_is_dropped(make, path):
     ],
 )
 def test_bad_bodies(client, body, status, code):
-    for path in ("/translate", "/translate/stream", "/score", "/predict"):
+    for path in ("/translate", "/translate/stream", "/score", "/predict", "/inspect"):
         response = client.post(path, content=body, headers={"content-type": "application/json"})
         assert 400 <= response.status_code < 500, path
         if path == "/translate" and status is not None:
@@ -482,6 +584,8 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 FIELDS = ["texts", "model", "beam", "alpha", "n_best", "max_length", "glossary", "pairs", "trace"]
+FIELDS += ["text", "must", "must_not", "prefix", "output"]
+PATHS = ["/translate", "/translate/stream", "/score", "/predict", "/inspect"]
 
 
 class Echo:
@@ -507,7 +611,10 @@ def test_any_json_gets_an_answer_that_is_documented(data, echo):
     body = data.draw(fields | VALUES)
     if isinstance(body, dict) and data.draw(st.booleans()):
         body |= {"model": "mine", "texts": ["abc", {"source": data.draw(st.text(max_size=20))}]}
-    path = data.draw(st.sampled_from(["/translate", "/translate/stream", "/score", "/predict"]))
+    path = data.draw(st.sampled_from(PATHS))
+    if isinstance(body, dict) and path == "/inspect" and data.draw(st.booleans()):
+        body.pop("texts", None)
+        body |= {"model": "mine", "text": data.draw(st.text(max_size=20))}
     content = json.dumps(body).encode()
     response = echo.post(path, content=content, headers={"content-type": "application/json"})
     assert response.status_code in (200, 400, 422), response.text

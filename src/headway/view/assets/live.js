@@ -8,7 +8,7 @@ const WAIT = 300; // milliseconds of rest before a question is asked
 /**
  * @param {HTMLElement} host
  * @param {import("./main.js").App} app
- * @param {(raw: Object<string, any>) => void} answered
+ * @param {(raw: Object<string, any>|null) => void} answered null: there is nothing to show
  */
 export function livePanel(host, app, answered) {
   const server = new Server();
@@ -25,7 +25,7 @@ export function livePanel(host, app, answered) {
   const number = (id, value, props) => el("input", { id, type: "number", value, ...props });
   const beam = number("beam", 5, { min: 1, max: 64 });
   const alpha = number("alpha", 1, { min: 0, max: 5, step: 0.1 });
-  const best = number("n_best", 5, { min: 1, max: 64 });
+  const best = number("n_best", "", { min: 1, max: 64, placeholder: "all" });
   const length = number("max_length", "", { min: 1, placeholder: "auto" });
   const words = (id, placeholder) =>
     el("input", { id, type: "text", dir: "auto", placeholder, autocomplete: "off" });
@@ -42,32 +42,32 @@ export function livePanel(host, app, answered) {
   const field = (name, input) => el("label", { class: "field" }, el("span", {}, name), input);
   const secretField = field("Access token", secret);
   secretField.hidden = true;
+  const search = [
+    field("Beam", beam),
+    field("Alpha", alpha),
+    field("Outputs", best),
+    field("Longest", length),
+  ];
+  const wishes = el(
+    "div",
+    { class: "fields terms" },
+    field("Must appear", must),
+    field("Must not appear", mustNot),
+    field("Begins with", prefix),
+  );
   replace(
     host,
     el(
       "div",
       { class: "card live" },
       text,
-      el(
-        "div",
-        { class: "fields" },
-        field("Model", model),
-        field("Beam", beam),
-        field("Alpha", alpha),
-        field("Outputs", best),
-        field("Longest", length),
-      ),
-      el(
-        "div",
-        { class: "fields terms" },
-        field("Must appear", must),
-        field("Must not appear", mustNot),
-        field("Begins with", prefix),
-      ),
+      el("div", { class: "fields" }, field("Model", model), search, status),
+      wishes,
       secretField,
-      status,
     ),
   );
+  /** What the server tells of each model, by name. @type {Map<string, Object<string, any>>} */
+  const known = new Map();
   text.value = app.store.values.text || app.inspection.source.text;
 
   const terms = (input) =>
@@ -77,10 +77,28 @@ export function livePanel(host, app, answered) {
       .filter(Boolean);
   const whole = (input) => (input.value === "" ? null : Number(input.value));
 
+  const chosen = () => known.get(model.value) ?? {};
+  const isReady = () => chosen().verbs?.includes("inspect") ?? true;
+
+  /** Shows the settings that the chosen model has, as its run has them. */
+  function fit() {
+    const { search: usual } = chosen();
+    for (const one of [...search, wishes]) one.hidden = usual === null;
+    if (usual) {
+      beam.value = usual.beam;
+      alpha.value = usual.alpha;
+      length.placeholder = length.max = usual.max_length;
+    }
+    if (isReady()) return;
+    answered(null);
+    say("This run has no weights yet. Its training is shown as it goes on.");
+    app.store.set({ view: "training" });
+  }
+
   function question(output) {
-    const asked = {
-      model: model.value || app.store.values.model || null,
-      text: text.value,
+    const asked = { model: model.value || null, text: text.value };
+    if (chosen().search === null) return asked; // it does not search
+    Object.assign(asked, {
       beam: whole(beam),
       alpha: whole(alpha),
       n_best: whole(best),
@@ -88,23 +106,25 @@ export function livePanel(host, app, answered) {
       must: terms(must),
       must_not: terms(mustNot),
       prefix: prefix.value,
-      output,
-    };
+      output: best.value ? Math.min(output, Number(best.value) - 1) : output,
+    });
     return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null));
   }
 
   /** Asks, and shows what comes. @param {number} output whose attention is wanted */
   async function ask(output) {
     clearTimeout(timer);
+    await begun;
+    if (!isReady()) return;
     if (!text.value.trim()) return say("");
     for (const input of [beam, alpha, best, length])
-      if (!input.checkValidity()) return say(`${input.id}: ${input.validationMessage}`, true);
+      if (!input.checkValidity() && !input.validity.stepMismatch) return say(`${input.id}: ${input.validationMessage}`, true);
     say("…");
-    const begun = performance.now();
+    const since = performance.now();
     try {
       const raw = await server.inspect(question(output));
       if (!raw) return;
-      say(`${Math.round(performance.now() - begun)} ms`);
+      say(`${Math.round(performance.now() - since)} ms`);
       answered(raw);
     } catch (error) {
       secretField.hidden = error.status !== 401;
@@ -131,16 +151,17 @@ export function livePanel(host, app, answered) {
 
   async function begin() {
     try {
-      const models = await server.models();
+      const { models, limits } = await server.models();
+      for (const one of models) known.set(one.name, one);
       replace(
         model,
-        models.map(({ name, task }) =>
-          el("option", { value: name }, task ? `${name} (${task})` : name),
-        ),
+        models.map(({ name, task }) => el("option", { value: name }, `${name} (${task})`)),
       );
-      if (models.some(({ name }) => name === app.store.values.model))
-        model.value = app.store.values.model;
+      if (known.has(app.store.values.model)) model.value = app.store.values.model;
+      if (limits) beam.max = best.max = limits.beam;
       secretField.hidden = true;
+      say("");
+      fit();
     } catch (error) {
       secretField.hidden = error.status !== 401;
       return say(error.message, true);
@@ -151,12 +172,15 @@ export function livePanel(host, app, answered) {
 
   for (const input of [text, beam, alpha, best, length, must, mustNot, prefix])
     input.addEventListener("input", soon);
-  model.addEventListener("change", soon);
+  model.addEventListener("change", () => {
+    fit();
+    soon();
+  });
   secret.addEventListener("change", () => {
     server.token = secret.value;
-    begin();
+    begun = begin();
   });
-  begin();
+  let begun = begin();
   return {
     /** Puts a beginning of the output into its field, to be edited. */
     beginWith(words) {
@@ -166,6 +190,7 @@ export function livePanel(host, app, answered) {
     /** The attention of another output. */
     wants: (output) => ask(output),
     async training() {
+      await begun;
       if (!model.value) return null;
       return server.training(model.value).catch(() => null);
     },

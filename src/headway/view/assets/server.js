@@ -29,16 +29,14 @@ export class Server {
     }
   }
 
-  /** @returns {Promise<{name: string, task: string}[]>} */
-  async models() {
-    const answer = await this.ask("/models");
-    return Array.isArray(answer) ? answer : answer.models;
+  /** @returns {Promise<{models: Object<string, any>[], limits?: Object<string, number>}>} */
+  models() {
+    return this.ask("/models");
   }
 
   /** @param {string} model @returns {Promise<Object<string, any>[]>} */
   async training(model) {
-    const answer = await this.ask(`/training?model=${encodeURIComponent(model)}`);
-    return Array.isArray(answer) ? answer : answer.rows;
+    return (await this.ask(`/training?model=${encodeURIComponent(model)}`)).rows;
   }
 
   async ask(path, options = {}) {

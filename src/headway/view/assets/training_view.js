@@ -38,6 +38,7 @@ export function trainingView(host, app) {
   let moments = [];
   let rows = null;
   let timer = 0;
+  let number = 0; // of the newest look
 
   function draw(next) {
     rows = next;
@@ -80,15 +81,19 @@ export function trainingView(host, app) {
   }
 
   function update(changed) {
-    if (!changed) draw(app.inspection.raw.training?.rows ?? []);
-    else if (changed.has("sample") && moments.length) drawSamples();
-    if (app.live && !timer) follow();
+    const given = app.inspection.raw.training?.rows;
+    if (!changed && (given || !app.live)) draw(given ?? []);
+    else if (changed?.has("sample") && moments.length) drawSamples();
+    if (changed?.has("model")) clearTimeout(timer);
+    if (app.live && (!timer || changed?.has("model"))) follow();
   }
 
   async function follow() {
     timer = setTimeout(follow, AGAIN);
+    const mine = ++number;
     const next = await app.live.training();
-    if (timer && next && next.length !== rows?.length) draw(next); // timer: still looked at
+    const isNew = next?.length !== rows?.length || next?.at(-1)?.step !== rows?.at(-1)?.step;
+    if (next && mine === number && isNew) draw(next);
   }
   return {
     update,
@@ -96,6 +101,7 @@ export function trainingView(host, app) {
     stop() {
       clearTimeout(timer);
       timer = 0;
+      number++;
     },
   };
 }

@@ -31,22 +31,20 @@ export class Tree {
     this.steps = [];
     let kept = [this.start];
     trace.steps.forEach((step, at) => {
-      const candidates = step.token.map((_, index) =>
-        this.candidate(step, at, index, trace.words, kept),
-      );
+      const candidates = step.token.map((_, index) => this.candidate(step, at, index, kept));
       this.steps.push(candidates);
       kept = candidates.filter((candidate) => candidate.fate === "kept");
     });
   }
 
-  candidate(step, at, index, words, kept) {
+  candidate(step, at, index, kept) {
     const parent = kept[step.parent[index]] ?? kept[0];
     const made = {
       step: at,
       index,
       parent,
       children: [],
-      word: words?.[at]?.[index] ?? String(step.token[index]),
+      word: step.text?.[index] ?? String(step.token[index]),
       logProb: step.log_prob[index],
       tokenLogProb: step.token_log_prob[index],
       score: step.score[index],

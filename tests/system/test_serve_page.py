@@ -1,0 +1,244 @@
+"""The page that `headway serve` gives out, in a browser, with a model behind it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import headway
+
+EVIL = "<img src=x onerror=document.title='broken'>"
+RUN = """
+task = "translate"
+[data]
+train = "pairs.tsv"
+valid = "pairs.tsv"
+max_length = 60
+[text]
+kind = "words"
+[model]
+d_model = 16
+d_ff = 16
+n_heads = 2
+encoder_layers = 1
+decoder_layers = 2
+[train]
+steps = 60
+batch_tokens = 256
+lr = 1e-2
+evaluate_every = 30
+[search]
+beam = 3
+max_length = 20
+"""
+LABELS = """
+task = "classify"
+[data]
+train = "labels.tsv"
+[text]
+kind = "words"
+[model]
+family = "encoder"
+d_model = 16
+d_ff = 16
+n_heads = 2
+layers = 1
+[train]
+steps = 5
+"""
+NUMBERS = ["one", "two", "three", "four", "five"]
+WORDS = dict(zip(NUMBERS, ["eins", "zwei", "drei", "vier", "fünf"], strict=True))
+TEXT = "three one two"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder with the runs `mine`, `labels`, one of evil name, and `begun` without weights."""
+    folder = tmp_path_factory.mktemp("page")
+    lines = [[a, b, c] for a in NUMBERS for b in NUMBERS for c in NUMBERS]
+    pairs = "".join(f"{' '.join(x)}\t{' '.join(WORDS[w] for w in x)}\n" for x in lines)
+    (folder / "pairs.tsv").write_text(pairs)
+    (folder / "labels.tsv").write_text("".join(f"{' '.join(x)}\t{x[0]}\n" for x in lines))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
+        for name, text in (("mine", RUN), ("labels", LABELS)):
+            (folder / f"{name}.toml").write_text(text)
+            headway.train(headway.read_config(folder / f"{name}.toml"), folder / name)
+    shutil.copytree(folder / "mine", folder / "begun")
+    (folder / "begun" / "model.safetensors").unlink()
+    shutil.copytree(folder / "mine", folder / EVIL)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def serve(runs):
+    """Starts servers of some of the runs, which end with the tests."""
+    started = []
+
+    def start(*names, **more):
+        command = [sys.executable, "-m", "headway", "serve", "--port", "0", "--json"]
+        command += ["--workers", "1", *(str(runs / name) for name in names)]
+        env = {**os.environ, "OMP_NUM_THREADS": "1", **more}
+        process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        return json.loads(process.stdout.readline())["url"]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def address(serve):
+    return serve("mine", "labels", EVIL, "begun")
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens a page that remembers what it said and whom it asked."""
+
+    def open_page(url, **options):
+        page = browser.new_page(viewport={"width": 1440, "height": 1000}, **options)
+        page.set_default_timeout(60_000)
+        page.complaints, page.asked = [], []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(url)
+        page.locator("html[data-ready]").wait_for()
+        return page
+
+    return open_page
+
+
+@pytest.fixture
+def page(visit, address):
+    page = visit(address)
+    yield page
+    assert page.complaints == []
+    assert all(url.startswith((address, "data:")) for url in page.asked)
+    assert page.title() != "broken"
+    assert page.locator("img").count() == 0
+
+
+def answered(page, change):
+    """Does something that makes the page ask, and gives the answer once it is shown."""
+    with page.expect_response(lambda response: response.url.endswith("/inspect")) as found:
+        change()
+    page.wait_for_function("() => document.querySelector('.status').textContent.endsWith('ms')")
+    return found.value.json()
+
+
+def texts(page):
+    return page.locator(".outputs .output .sentence").all_inner_texts()
+
+
+def test_type_and_see_what_the_model_says(page, runs):
+    model = headway.load(runs / "mine")
+    answered(page, lambda: page.locator("#text").fill(TEXT))
+    assert page.locator("#beam").input_value() == "3"  # that of the run
+    found = model.inspect(TEXT)
+    assert texts(page) == [one.output.text for one in found.outputs]
+    assert page.locator("#sentences .target .sentence").inner_text() == found.outputs[0].output.text
+    assert page.locator("h1").inner_text() == "mine"
+    page.locator("#tab-search").click()
+    page.locator("#view .viewport, #view canvas").first.wait_for()
+
+
+def test_change_the_search(page, runs):
+    model = headway.load(runs / "mine")
+    answered(page, lambda: page.locator("#text").fill(TEXT))
+    answered(page, lambda: page.locator("#beam").fill("5"))
+    assert texts(page) == [one.output.text for one in model.inspect(TEXT, beam=5).outputs]
+    answered(page, lambda: page.locator("#beam").fill("1"))
+    assert len(texts(page)) == 1
+    asked = headway.Request(TEXT, ["fünf"], ["drei"], "zwei")
+    answered(page, lambda: page.locator("#prefix").fill("zwei"))
+    answered(page, lambda: page.locator("#must").fill("fünf"))
+    answered(page, lambda: page.locator("#must_not").fill("drei"))
+    assert texts(page) == [one.output.text for one in model.inspect(asked, beam=1).outputs]
+
+
+def weights_shown(page):
+    """What the page says of the first row of the map, walked through with the keyboard."""
+    page.locator(".viewport").focus()
+    shown = []
+    for _ in range(len(TEXT.split()) + 1):
+        shown.append(float(page.locator("aside .big").get_attribute("data-weight")))
+        page.keyboard.press("ArrowRight")
+    return shown
+
+
+def test_the_attention_of_another_output_is_fetched_and_right(page, runs):
+    found = headway.load(runs / "mine").inspect(TEXT)
+    first = answered(page, lambda: page.locator("#text").fill(TEXT))
+    assert [one["attention"] is None for one in first["outputs"]] == [False, True, True]
+    page.locator("#tab-attention").click()
+    page.get_by_label("Layer").select_option(label="layer 2")
+    page.get_by_label("Head").select_option(label="head 2")
+    for output in (0, 1):
+        if output:
+            second = answered(page, lambda: page.locator("#which select").select_option("1"))
+            assert [one["attention"] is None for one in second["outputs"]] == [True, False, True]
+        expected = found.map("cross", layer=1, head=1, output=output).weights
+        page.locator(".viewport").wait_for()
+        np.testing.assert_allclose(weights_shown(page), expected[0], atol=1e-6)
+        page.locator(".viewport").focus()
+        for _ in expected[0]:
+            page.keyboard.press("ArrowLeft")
+
+
+def test_markup_shows_as_text(page, runs):
+    page.locator("#model option").nth(2).wait_for(state="attached")
+    assert page.locator("#model option").nth(2).inner_text() == f"{EVIL} (translate)"
+    page.locator("#model").select_option(EVIL)
+    page.locator("#beam").fill("2")
+    page.locator("#must").fill(EVIL)
+    answer = answered(page, lambda: page.locator("#text").fill(f"one {EVIL}"))
+    assert answer["source"]["text"] == f"one {EVIL}"
+    assert page.locator("h1").inner_text() == EVIL
+    assert "onerror" in page.locator(".outputs li .bad").first.inner_text()
+    for tab in page.locator("#tabs button").all():
+        tab.click()
+        page.wait_for_timeout(100)
+
+
+def test_a_model_that_labels_has_no_search(page, runs):
+    page.locator("#model option").nth(1).wait_for(state="attached")
+    page.locator("#model").select_option("labels")
+    assert not page.locator("#beam").is_visible()
+    assert not page.locator("#must").is_visible()
+    answer = answered(page, lambda: page.locator("#text").fill(TEXT))
+    assert texts(page) == list(headway.load(runs / "labels").predict([TEXT])[0].probabilities)
+    assert answer["kind"] == "classify"
+    page.locator("#model").select_option("mine")
+    assert page.locator("#beam").is_visible()
+    page.locator("#sentences .target .sentence", has_text="drei").wait_for()
+
+
+def test_a_run_in_progress_is_watched(page, runs):
+    page.locator("#model option").nth(3).wait_for(state="attached")
+    page.locator("#model").select_option("begun")
+    page.locator("figcaption strong", has_text="Loss").wait_for()
+    assert page.locator("#tab-training").get_attribute("aria-selected") == "true"
+    assert "no weights yet" in page.locator(".status").inner_text()
+    with (runs / "begun" / "log.jsonl").open("a") as log:
+        log.write(json.dumps({"step": 61, "minutes": 9.0, "loss": 123.5, "lr": 0.01}) + "\n")
+    page.locator("#view .key b", has_text="123.5").wait_for()
+
+
+def test_nothing_is_told_without_the_token(visit, serve):
+    page = visit(serve("mine", HEADWAY_TOKEN="open sesame"))
+    page.locator("#token").wait_for()
+    assert page.locator("#model option").count() == 0
+    page.locator("#token").fill("open sesame")
+    page.locator("#token").press("Enter")
+    page.locator("#model option").first.wait_for(state="attached")
+    answered(page, lambda: page.locator("#text").fill(TEXT))
+    assert page.locator("h1").inner_text() == "mine"
+    assert not page.locator("#token").is_visible()
