@@ -115,9 +115,10 @@ def shown(page, text):
 
 def test_type_and_see(page, desk):
     assert "Type a sentence" in page.locator("#view").inner_text()
-    page.locator("#text").press_sequentially("a small cat", delay=15)
+    typed = "a small cat"
+    page.locator("#text").press_sequentially(typed, delay=15)
     shown(page, "A SMALL CAT")
-    assert len(desk.asked) <= 3  # a question after a rest, not for every key
+    assert len(desk.asked) < len(typed)  # a question after a rest, not for every key
     assert page.evaluate("document.activeElement.id") == "text"
     assert page.locator(".outputs > li").count() == 5
     assert page.complaints == []
