@@ -130,8 +130,8 @@ def test_every_setting_is_asked_with(page, desk):
     settings = {"beam": "3", "alpha": "0.5", "n_best": "2", "max_length": "30"}
     for name, value in settings.items():
         page.locator(f"#{name}").fill(value)
-    page.locator("#must").fill("CAT; DOG")
-    page.locator("#must_not").fill("MOUSE")
+    page.locator("#require").fill("CAT; DOG")
+    page.locator("#forbid").fill("MOUSE")
     page.locator("#prefix").fill("One")
     shown(page, "One SMALL CAT")
     assert desk.asked[-1] == {
@@ -141,8 +141,8 @@ def test_every_setting_is_asked_with(page, desk):
         "alpha": 0.5,
         "n_best": 2,
         "max_length": 30,
-        "must": ["CAT", "DOG"],
-        "must_not": ["MOUSE"],
+        "require": ["CAT", "DOG"],
+        "forbid": ["MOUSE"],
         "prefix": "One",
         "output": 0,
     }

@@ -159,8 +159,8 @@ def test_change_the_search(page, runs):
     assert len(texts(page)) == 1
     asked = headway.Request(TEXT, ["fünf"], ["drei"], "zwei")
     answered(page, lambda: page.locator("#prefix").fill("zwei"))
-    answered(page, lambda: page.locator("#must").fill("fünf"))
-    answered(page, lambda: page.locator("#must_not").fill("drei"))
+    answered(page, lambda: page.locator("#require").fill("fünf"))
+    answered(page, lambda: page.locator("#forbid").fill("drei"))
     assert texts(page) == [one.output.text for one in model.inspect(asked, beam=1).outputs]
 
 
@@ -198,7 +198,7 @@ def test_markup_shows_as_text(page, runs):
     assert page.locator("#model option").nth(2).inner_text() == f"{EVIL} (translate)"
     page.locator("#model").select_option(EVIL)
     page.locator("#beam").fill("2")
-    page.locator("#must").fill(EVIL)
+    page.locator("#require").fill(EVIL)
     answer = answered(page, lambda: page.locator("#text").fill(f"one {EVIL}"))
     assert answer["source"]["text"] == f"one {EVIL}"
     assert page.locator("h1").inner_text() == EVIL
@@ -212,7 +212,7 @@ def test_a_model_that_labels_has_no_search(page, runs):
     page.locator("#model option").nth(1).wait_for(state="attached")
     page.locator("#model").select_option("labels")
     assert not page.locator("#beam").is_visible()
-    assert not page.locator("#must").is_visible()
+    assert not page.locator("#require").is_visible()
     answer = answered(page, lambda: page.locator("#text").fill(TEXT))
     assert texts(page) == list(headway.load(runs / "labels").predict([TEXT])[0].probabilities)
     assert answer["kind"] == "classify"

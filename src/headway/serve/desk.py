@@ -41,7 +41,7 @@ VERBS: Mapping[type[Trained], tuple[Verb, ...]] = {
 SHORTEN = "shorten it, or give its sentences one by one"
 TEXT = "text"
 """What the one text of an inspection is called."""
-WISHES = ("beam", "alpha", "n_best", "max_length", "must", "must_not", "prefix")
+WISHES = ("beam", "alpha", "n_best", "max_length", "require", "forbid", "prefix")
 """What can be wished of a search alone."""
 
 
@@ -165,7 +165,7 @@ class Desk(Watch):
         """The same for a text to look at."""
         self._check_verb("inspect")
         text = Text(
-            source=asked.text, require=asked.must, forbid=asked.must_not, prefix=asked.prefix
+            source=asked.text, require=asked.require, forbid=asked.forbid, prefix=asked.prefix
         )
         self._check_text(text, TEXT)
         wish = self._wish(text, TEXT, text.require, text.forbid)

@@ -102,8 +102,8 @@ class InspectRequest(Searching):
 
     text: str = Field(description="The text.")
     model: Model = None
-    must: Terms = Field(default=[], description=REQUIRED)
-    must_not: list[str] = Field(default=[], description=FORBIDDEN)
+    require: Terms = Field(default=[], description=REQUIRED)
+    forbid: list[str] = Field(default=[], description=FORBIDDEN)
     prefix: str = Field(default="", description=BEGINNING)
     output: int = Field(default=0, ge=0, description="Whose attention is wanted; 0 is the best.")
 

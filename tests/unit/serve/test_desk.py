@@ -113,7 +113,9 @@ def looking(text="abc", **fields):
 
 
 def test_an_order_to_look_at_one_text(desks):
-    order = desks["mine"].inspect(looking(beam=2, must=["x"], must_not=["y"], prefix="c", output=1))
+    order = desks["mine"].inspect(
+        looking(beam=2, require=["x"], forbid=["y"], prefix="c", output=1)
+    )
     search = SearchConfig(beam=2, n_best=2, max_length=24)  # as many as the beam is wide
     assert order.ask == Ask("mine", "inspect", search, output=1, size=LIMITS.inspection)
     assert order.items == [Wish("text", api.Request("abc", ["x"], ["y"], "c"))]
@@ -137,13 +139,13 @@ def test_an_order_to_look_at_one_text(desks):
         ("mine", {"output": 3}, "output is 3, and there are 3, counted from 0", "output"),
         ("mine", {"prefix": "a" * 20}, "the prefix of text has 20 tokens, which", "prefix"),
         ("mine", {"prefix": "a" * 61}, "prefix has 61 characters and at most 60", "prefix"),
-        ("mine", {"must": list("abcd")}, "text has 4 required terms and at most 3", "text"),
-        ("mine", {"must": [" "]}, "text has an empty term", "text"),
-        ("mine", {"must": ["b"], "must_not": ["b"]}, "text: 'b' is required while", "text"),
+        ("mine", {"require": list("abcd")}, "text has 4 required terms and at most 3", "text"),
+        ("mine", {"require": [" "]}, "text has an empty term", "text"),
+        ("mine", {"require": ["b"], "forbid": ["b"]}, "text: 'b' is required while", "text"),
         ("lines", {"output": 1}, "output is 1, and there are 1, counted from 0", "output"),
         ("lines", {"prefix": "a"}, "prefix is for a search, and model 'lines' was", "prefix"),
         ("labels", {"beam": 2}, "beam is for a search, and model 'labels' was", "beam"),
-        ("labels", {"must_not": ["a"]}, "must_not is for a search", "must_not"),
+        ("labels", {"forbid": ["a"]}, "forbid is for a search", "forbid"),
         ("labels", {"output": 2}, "output is 2, and there are 2, counted from 0", "output"),
     ],
 )

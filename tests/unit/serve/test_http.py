@@ -213,7 +213,7 @@ def inspect(client, text="abca", **fields):
 
 
 def test_a_text_is_looked_at(client, trained):
-    response = inspect(client, beam=2, output=1, must=["bb"])
+    response = inspect(client, beam=2, output=1, require=["bb"])
     assert response.status_code == 200
     found = response.json()
     wanted = api.Request("abca", ["bb"])
@@ -236,8 +236,12 @@ def test_a_text_is_looked_at(client, trained):
         ({"text": "a", "texts": ["a"]}, "texts is no field there; leave it out", "texts"),
         ({"text": "a", "output": -1}, "output is wrong: input should be greater", "output"),
         ({"text": "a", "output": "1"}, "output is wrong: input should be a valid int", "output"),
-        ({"text": "a", "must": "b"}, "must is wrong: input should be a valid list", "must"),
-        ({"text": "a", "must": [1]}, "must[0] is wrong", "must[0]"),
+        (
+            {"text": "a", "require": "b"},
+            "require is wrong: input should be a valid list",
+            "require",
+        ),
+        ({"text": "a", "require": [1]}, "require[0] is wrong", "require[0]"),
         ({"text": " "}, "the text is blank, and there is nothing to look at", "text"),
         ({"text": "a", "beam": 99}, "beam is 99 and may be at most 6 here", "beam"),
         ({"text": "a", "model": "<b>"}, "no such model is served; there is", "model"),
@@ -302,7 +306,8 @@ def test_a_run_without_weights_is_watched(runs, tmp_path, desks):
         model = client.get("/models").json()["models"][0]
         schema.ModelInfo.model_validate(model)
         assert (model["name"], model["verbs"], model["parameters"]) == ("new", [], None)
-        assert len(client.get("/training?model=new").json()["rows"]) > 1
+        rows = client.get("/training?model=new").json()["rows"]
+        assert rows[-1]["step"] == max(record.get("step", 0) for record in run.log.read())
         for path, body in (("/inspect", {"text": "a"}), ("/translate", {"texts": ["a"]})):
             found = error(client.post(path, json={"model": "new", **body}), 422, "invalid")
             assert found["message"].startswith("model 'new' has no weights yet, only its training")
@@ -584,7 +589,7 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 FIELDS = ["texts", "model", "beam", "alpha", "n_best", "max_length", "glossary", "pairs", "trace"]
-FIELDS += ["text", "must", "must_not", "prefix", "output"]
+FIELDS += ["text", "require", "forbid", "prefix", "output"]
 PATHS = ["/translate", "/translate/stream", "/score", "/predict", "/inspect"]
 
 

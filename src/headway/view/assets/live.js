@@ -29,8 +29,8 @@ export function livePanel(host, app, answered) {
   const length = number("max_length", "", { min: 1, placeholder: "auto" });
   const words = (id, placeholder) =>
     el("input", { id, type: "text", dir: "auto", placeholder, autocomplete: "off" });
-  const must = words("must", "terms, separated by ;");
-  const mustNot = words("must_not", "terms, separated by ;");
+  const required = words("require", "terms, separated by ;");
+  const forbidden = words("forbid", "terms, separated by ;");
   const prefix = words("prefix", "first words of the output");
   const status = el("p", { class: "status", role: "status" });
   const secret = el("input", {
@@ -51,8 +51,8 @@ export function livePanel(host, app, answered) {
   const wishes = el(
     "div",
     { class: "fields terms" },
-    field("Must appear", must),
-    field("Must not appear", mustNot),
+    field("Must appear", required),
+    field("Must not appear", forbidden),
     field("Begins with", prefix),
   );
   replace(
@@ -103,8 +103,8 @@ export function livePanel(host, app, answered) {
       alpha: whole(alpha),
       n_best: whole(best),
       max_length: whole(length),
-      must: terms(must),
-      must_not: terms(mustNot),
+      require: terms(required),
+      forbid: terms(forbidden),
       prefix: prefix.value,
       output: best.value ? Math.min(output, Number(best.value) - 1) : output,
     });
@@ -170,7 +170,7 @@ export function livePanel(host, app, answered) {
       ask(app.store.values.output);
   }
 
-  for (const input of [text, beam, alpha, best, length, must, mustNot, prefix])
+  for (const input of [text, beam, alpha, best, length, required, forbidden, prefix])
     input.addEventListener("input", soon);
   model.addEventListener("change", () => {
     fit();
