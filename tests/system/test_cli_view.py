@@ -174,7 +174,6 @@ def test_standard_input_with_nothing_in_it(view):
 
 
 def test_pictures(view, place):
-    pytest.importorskip("matplotlib")
     for name, options in {
         "mean": [],
         "one": ["--attention", "cross", "--layer", "-1", "--head", "1", "--output", "1"],

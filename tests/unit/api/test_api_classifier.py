@@ -49,7 +49,6 @@ def config_of(folder, model, **train):
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """A bag and a GRU of the same data."""
-    pytest.importorskip("sklearn")
     folder = tmp_path_factory.mktemp("classifier")
     rows = [*((text, "good") for text in GOOD), *((text, "bad") for text in BAD)]
     (folder / "a.tsv").write_text("".join(f"{t}\t{label}\n" for t, label in rows), "utf-8")

@@ -24,7 +24,6 @@ def ended(texts):
 
 
 def fitted(texts=TEXTS, labels=LABELS, sizes=SIZES, **given):
-    pytest.importorskip("sklearn")
     config = BagConfig(**given).resolve(len(texts), sizes)
     return count(config, sizes, list(zip(ended(texts), labels, strict=True)))
 
@@ -87,7 +86,7 @@ def test_less_c_is_smaller_weights():
 @pytest.mark.parametrize("labels", [LABELS, [0, 1, 2, 0, 1, 2]], ids=["two", "three"])
 @pytest.mark.parametrize("weighting", ["counts", "presence", "tfidf"])
 def test_it_is_the_pipeline_of_scikit_learn(weighting, labels):
-    text = pytest.importorskip("sklearn.feature_extraction.text")
+    from sklearn.feature_extraction import text
     from sklearn.linear_model import LogisticRegression
 
     sizes = Vocabularies(7, max(labels) + 1, shared=False)

@@ -231,7 +231,6 @@ def test_forks_hold_nothing_that_is_open_here(trained):
 
 
 def test_ctranslate2_answers_in_every_fork(trained, runs, monkeypatch):
-    pytest.importorskip("ctranslate2")
     monkeypatch.setenv("HEADWAY_CACHE", str(runs / "cache"))
     desk = Desk("mine", trained["mine"], LIMITS, "ctranslate2")
     place = InForks({"mine": Engine(trained["mine"])}, workers=2, threads=1, patience=200.0)

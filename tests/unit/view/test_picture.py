@@ -8,7 +8,6 @@ import pytest
 from headway.errors import DataError, MissingExtra
 from headway.view.picture import font_families, heatmap_png
 
-pytest.importorskip("matplotlib")
 SCRIPTS = "hat Кот 猫マット 한국어 שלום سلام नमस्ते ▁⟨⟩"
 
 
