@@ -8,10 +8,10 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -91,14 +91,13 @@ def test_help_is_quick_and_light(place):
         "import sys; from headway.cli import main; main(['--help']);"
         "print(*{'torch', 'numpy', 'sacrebleu', 'tokenizers', 'rich'} & set(sys.modules))"
     )
-    fastest, out = 9.0, ""
-    for _ in range(3):
-        began = time.perf_counter()
-        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
-        fastest = min(fastest, time.perf_counter() - began)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert out.splitlines()[-1] == "", "heavy packages were imported"
     assert "Usage: headway" in out
-    assert fastest < 1.0  # half a second on a machine that is not busy
+    # Of computing, not of waiting for a busy machine; about 0.4.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0
 
 
 def test_without_arguments_there_is_help(headway):

@@ -444,12 +444,11 @@ def test_more_than_may_wait(make):
 
 def test_a_request_that_takes_too_long(make):
     async def work(ask, items):
-        await asyncio.sleep(1)
-        return [b"{}" for _ in items]
+        await asyncio.Event().wait()
 
-    with TestClient(make(Limits(seconds=0.05), work=work)[0]) as client:
+    with TestClient(make(Limits(seconds=0.5), work=work)[0]) as client:
         message = error(translate(client, "abc"), 503, "timeout")["message"]
-        assert message.startswith("not answered within 0.05 s")
+        assert message.startswith("not answered within 0.5 s")
         body = {"texts": ["abc"], "model": "mine"}
         [(kind, data)] = events(client.post("/translate/stream", json=body).text)
         assert (kind, data["number"], data["error"]["code"]) == ("error", None, "timeout")
@@ -457,14 +456,16 @@ def test_a_request_that_takes_too_long(make):
 
 @pytest.mark.parametrize("path", ["/translate", "/translate/stream"])
 def test_the_work_of_a_client_that_has_gone_is_dropped(make, path):
-    done = []
-
-    async def work(ask, items):
-        await asyncio.sleep(0.05)
-        done.extend(items)
-        return [b"{}" for _ in items]
+    begun = []
 
     async def run():
+        has_gone = asyncio.Event()
+
+        async def work(ask, items):
+            begun.extend(items)
+            await has_gone.wait()
+            return [b"{}" for _ in items]
+
         app, service = make(work=work, budget=1)
         body = json.dumps({"texts": ["abc"] * 5, "model": "mine"}).encode()
         messages = [{"type": "http.request", "body": body}]
@@ -489,11 +490,12 @@ def test_the_work_of_a_client_that_has_gone_is_dropped(make, path):
         }
         await asyncio.wait_for(app(scope, receive, send), 5)
         assert service.batcher.n_waiting == 0
+        has_gone.set()
         while service.batcher.n_running:
             await asyncio.sleep(0.01)
 
     asyncio.run(run())
-    assert len(done) == 1
+    assert len(begun) == 1
 
 
 # Bad input
