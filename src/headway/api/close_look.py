@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..models import LabelModel, SequenceModel
+from ..models import SequenceModel
 from ..nn.capture import Attended, Details, capture_details
 from ..tasks.validation import device_of
 from .attention import told_apart
@@ -79,10 +79,7 @@ def look_closely(model: Any, batch: Mapping[str, Tensor]) -> Seen:
     with capture_details(model) as details:
         device = device_of(model)
         logits = _logits(model, {name: value.to(device) for name, value in batch.items()})
-    # A learned first position is one more than the text has.
     sizes = {padded[side]: (side, own[side]) for side in own}
-    if isinstance(model, LabelModel):
-        sizes |= {padded["source"] + 1: ("source", own["source"] + 1)}
     return Seen(
         logits.float().log_softmax(-1).cpu().numpy(),
         list(_parts(model, details, sizes)),

@@ -22,8 +22,6 @@ from .results import Output, trace_in_words
 
 TOP = 5
 """Words shown at each place."""
-FIRST = "⟨first⟩"
-"""What the learned first position of a classifier is called."""
 BLANK = "the text is blank, and there is nothing to look at; give some words"
 Written = tuple[Output, list[int]]
 """An output and its tokens, its end included if it came."""
@@ -109,7 +107,6 @@ def inspect_labels(
     """A text as a classifier reads it."""
     seen = look_closely(model, source_batch([ids]))
     tokens = codec.tokenizer.tokens(ids.tolist())
-    longest = max([len(tokens), *(part.weights.shape[1] for part in seen.parts)])
     outputs = [
         Output(labels[i], p := float(seen.log_probs[i]), math.exp(p), [], [], True)
         for i in np.argsort(-seen.log_probs, kind="stable")
@@ -117,7 +114,7 @@ def inspect_labels(
     return Inspection(
         "classify",
         text,
-        [FIRST] * (longest - len(tokens)) + tokens,
+        tokens,
         [Inspected(output, parts=[]) for output in outputs],
         background,
         _begin(codec.tokenizer),

@@ -8,7 +8,7 @@ from .bag import BAG
 from .convolutional import CONVOLUTIONAL
 from .decoder import DECODER
 from .encoder import ENCODER
-from .family import Family, LabelModel, Output, SequenceModel, Vocabularies
+from .family import Family, Output, Reader, SequenceModel, Vocabularies
 from .markov import MARKOV
 from .recurrent import RECURRENT
 from .recurrent_decoder import RECURRENT_DECODER
@@ -33,8 +33,8 @@ FAMILIES: dict[str, Family] = {
 __all__ = [
     "FAMILIES",
     "Family",
-    "LabelModel",
     "Output",
+    "Reader",
     "SequenceModel",
     "Vocabularies",
     "drawing_from",

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nn.cross_entropy import linear_cross_entropy, linear_log_prob
+from ..nn.dropout import Dropout
 from ..nn.step import State
 
 Ability = Literal["step", "score", "attend", "classify"]
@@ -79,24 +80,40 @@ class SequenceModel(nn.Module):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]: ...
 
 
-class LabelModel(nn.Module):
-    """A model that gives labels, as tasks see it: a vector of each text, and an output layer apart.
+class Reader(nn.Module):
+    """A model that reads texts, as tasks see it: what it makes of them, and an output layer apart.
 
-    All but `output` is in `backbone`, which may be used with another head. A batch holds
+    All but `output` is in the backbone, which may be used with another head. A batch holds
     `src (B, S)` and `src_valid (B, S)`, each text with its end mark. A family that learns by
     counting has `logits` alone.
+
+    Args:
+        backbone: from a batch to a state of each token (B, S, D) and a vector of each text (B, D).
+        n_outputs: labels, or whatever else there is one logit of.
+        dropout: rate before the output layer, in training.
     """
 
-    backbone: nn.Module
-    output: "Output"
+    def __init__(self, backbone: nn.Module, n_outputs: int, dropout: float) -> None:
+        super().__init__()
+        self.backbone = backbone
+        c: Any = backbone.config
+        self.config = c
+        self.dropout = Dropout(dropout)
+        self.output = Output(make_embedding(n_outputs, c.d_model), bias=True)
 
-    @abstractmethod
-    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """A vector of each text, (B, D), for `output`."""
+    def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """What the backbone gives."""
+        states, pooled = self.backbone(batch)
+        return states, pooled
 
     def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """One for each label, (B, V)."""
-        found: Tensor = self.output(self(batch))
+        """Of each text (B, V)."""
+        found: Tensor = self.output(self.dropout(self(batch)[1]))
+        return found
+
+    def token_logits(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Of each token (B, S, V)."""
+        found: Tensor = self.output(self.dropout(self(batch)[0]))
         return found
 
 
@@ -142,8 +159,3 @@ def make_embeddings(
 def make_embedding(size: int, d_model: int) -> nn.Parameter:
     """Normal with standard deviation `1/sqrt(D)`: times sqrt(D) they have unit variance."""
     return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)
-
-
-def make_head(n_labels: int, d_model: int) -> Output:
-    """The output layer of a model that gives labels."""
-    return Output(make_embedding(n_labels, d_model), bias=True)

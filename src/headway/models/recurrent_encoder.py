@@ -17,12 +17,12 @@ from ..nn.cells import N_PARTS
 from ..nn.dropout import Dropout
 from ..nn.pooling import mean_pool
 from ..nn.recurrent import Encoder
-from .family import Family, LabelModel, Vocabularies, make_head
+from .family import Family, Reader, Vocabularies
 
 
 @dataclass(frozen=True)
 class RecurrentEncoderConfig:
-    """Recurrent encoder, which gives labels."""
+    """Recurrent encoder, which reads texts."""
 
     family: Literal["recurrent_encoder"] = "recurrent_encoder"
     """The model family."""
@@ -33,8 +33,8 @@ class RecurrentEncoderConfig:
     bidirectional: bool = True
     """Whether the text is read in both directions, each with half the width."""
     pooling: Literal["last", "mean"] = "last"
-    """What the label is told from: the last state (of the way back, that of the first word), or the
-    mean of all."""
+    """The vector of a text: the last state (of the way back, that of the first word), or the mean
+    of all."""
     d_model: Annotated[int, Ge(1)] = 256
     """Width of embeddings and states."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
@@ -62,31 +62,21 @@ class Backbone(nn.Module):
         self.dropout = Dropout(c.dropout)
         self.encoder = Encoder(c.cell, c.d_model, c.layers, c.bidirectional, c.dropout)
 
-    def forward(self, src: Tensor, src_valid: Tensor) -> tuple[Tensor, Tensor]:
-        """Shape: src, src_valid (B, S) -> states (B, S, D), the last of the top layer (B, D)."""
-        x = self.dropout(embedding(src, self.embedding) * self.embed_scale)
-        states, last = self.encoder(x, src_valid)
+    def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """States of the tokens (B, S, D), and of each text one vector (B, D)."""
+        valid = batch["src_valid"]
+        x = self.dropout(embedding(batch["src"], self.embedding) * self.embed_scale)
+        states, last = self.encoder(x, valid)
+        if self.config.pooling == "mean":
+            return states, mean_pool(states, valid)
         return states, last[:, -N_PARTS[self.config.cell]]  # of an LSTM its output, not its cell
 
 
-class RecurrentEncoder(LabelModel):
-    """Backbone, pooling and head."""
-
-    def __init__(self, config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> None:
-        super().__init__()
-        self.config = config
-        self.backbone = Backbone(config, vocabularies.source)
-        self.dropout = Dropout(config.dropout)
-        self.output = make_head(vocabularies.target, config.d_model)
-
-    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Pooled states (B, D)."""
-        states, last = self.backbone(batch["src"], batch["src_valid"])
-        is_mean = self.config.pooling == "mean"
-        pooled: Tensor = self.dropout(mean_pool(states, batch["src_valid"]) if is_mean else last)
-        return pooled
+def build(config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> Reader:
+    backbone = Backbone(config, vocabularies.source)
+    return Reader(backbone, vocabularies.target, config.dropout)
 
 
 RECURRENT_ENCODER = Family(
-    "recurrent_encoder", RecurrentEncoderConfig, RecurrentEncoder, frozenset({"classify"})
+    "recurrent_encoder", RecurrentEncoderConfig, build, frozenset({"classify"})
 )

@@ -128,17 +128,13 @@ class LayerMaker:
         c = self.settings
         return math.sqrt(c.d_model) if c.scale_embeddings else 1.0
 
-    def positions(self, n_more: int = 0) -> nn.Module:
-        """What is added to embeddings.
-
-        Args:
-            n_more: learned positions beyond the number that is set.
-        """
+    def positions(self) -> nn.Module:
+        """What is added to embeddings."""
         c = self.settings
         if c.positions == "sinusoidal":
             return Sinusoidal(c.d_model, c.position_base)
         if c.positions == "learned":
-            return Learned(c.d_model, c.max_positions + n_more)
+            return Learned(c.d_model, c.max_positions)
         return NoPositions()
 
     def norm(self) -> nn.Module:

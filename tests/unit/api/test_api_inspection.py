@@ -12,7 +12,7 @@ from export_sources import SOURCES
 import headway
 from headway import api
 from headway.api.background import facts, positions_of, training_rows
-from headway.api.inspecting import FIRST, inspect_pairs
+from headway.api.inspecting import inspect_pairs
 from headway.api.inspection import Background, Inspected, Inspection
 from headway.api.packing import LIMIT, tensor, unpacked
 from headway.api.results import Output
@@ -445,14 +445,13 @@ def test_classifiers(others, name):
     chances = {output["text"]: output["score"] for output in data["outputs"]}
     assert list(chances) == list(expected.probabilities)
     assert chances == pytest.approx(expected.probabilities, abs=1e-5)
-    first = [FIRST] if name == "first" else []
-    assert data["source"]["tokens"] == [*first, *TEXT.split(), "⟨eos⟩"]
+    assert data["source"]["tokens"] == [*TEXT.split(), "⟨eos⟩"]
     n_layers = 0 if name == "bag" else 2
     assert [part["kind"] for part in data["encoder"]] == ["encoder"] * n_layers
     for part in data["encoder"]:
         assert part["query"]["shape"][1] == len(data["source"]["tokens"])
     if n_layers:
-        assert found.map().weights.shape == (4 + len(first), 4 + len(first))
+        assert found.map().weights.shape == (4, 4)
     with pytest.raises(DataError, match="the text has 21 tokens"):
         model.inspect("dog " * 20)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from headway.errors import DataError
-from headway.models import FAMILIES, LabelModel, Vocabularies
+from headway.models import FAMILIES, Reader, Vocabularies
 from headway.models.encoder import EncoderConfig
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
 
@@ -35,11 +35,15 @@ def batch_of(*texts):
 @cases
 def test_a_vector_of_each_text_and_a_logit_of_each_label(config):
     model, batch = build(config), batch_of([4, 5, 6, 2], [4, 2, 0, 0], [2, 0, 0, 0])
-    assert isinstance(model, LabelModel)
-    assert model(batch).shape == (3, 8)
-    assert torch.equal(model.logits(batch), model.output(model(batch)))
+    assert isinstance(model, Reader)
+    states, pooled = model(batch)
+    assert (states.shape, pooled.shape) == ((3, 4, 8), (3, 8))
+    assert torch.equal(model.logits(batch), model.output(pooled))
     assert model.logits(batch).shape == (3, 3)
     assert model.logits(batch).isfinite().all()
+    assert torch.equal(model.token_logits(batch), model.output(states))
+    if config.family == "encoder" and config.pooling == "first":
+        assert torch.equal(pooled, states[:, 0])
 
 
 @cases
@@ -67,14 +71,14 @@ def test_order_is_told(config):
 @pytest.mark.parametrize("pooling", ["mean", "first"])
 def test_without_positions_order_is_lost(pooling):
     model = build(EncoderConfig(**SMALL, positions="none", pooling=pooling))
-    logits = model.logits(batch_of([4, 5, 6, 2], [6, 5, 4, 2]))
+    logits = model.logits(batch_of([1, 4, 5, 6, 2], [1, 6, 5, 4, 2]))
     torch.testing.assert_close(logits[0], logits[1])
 
 
-def test_learned_positions_hold_the_longest_text_and_the_first_position():
+def test_learned_positions_hold_the_longest_text():
     model = build(CASES[2])
     model.logits(batch_of([4, 5, 6, 2]))
-    with pytest.raises(DataError, match="beyond the 5 learned positions"):
+    with pytest.raises(DataError, match="beyond the 4 learned positions"):
         model.logits(batch_of([4, 5, 6, 7, 2]))
 
 
