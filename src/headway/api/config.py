@@ -11,7 +11,7 @@ from annotated_types import Ge
 from .. import config as configs
 from ..config import Choice
 from ..data.codecs import TextConfig
-from ..data.corpora import DataConfig, as_corpora, data_root
+from ..data.corpora import WHOLE, DataConfig, as_corpora, data_root
 from ..errors import ConfigError, RunError
 from ..models import FAMILIES
 from ..runs import RunDir
@@ -64,10 +64,10 @@ class RunConfig:
             )
         if self.train.patience and self.data.valid is None:
             raise ValueError("train.patience needs validation data; give data.valid")
-        if self.text.dropout and "text" in self._formats():
+        if self.text.dropout and (whole := self._formats() & set(WHOLE)):
             raise ValueError(
-                f'text.dropout = {self.text.dropout:g} has no meaning for format = "text": a '
-                "running text is cut into tokens once; leave it out"
+                f'text.dropout = {self.text.dropout:g} has no meaning for format = "{min(whole)}": '
+                "what is learned from in blocks is cut into tokens once; leave it out"
             )
         self._check_positions()
 
