@@ -14,6 +14,9 @@ from ..nn.step import State
 
 Ability = Literal["step", "score", "attend", "classify"]
 
+BACKBONE = "backbone"
+"""Where a model that reads texts keeps all but its head."""
+
 
 @dataclass(frozen=True)
 class Vocabularies:
@@ -47,6 +50,7 @@ class Family:
             the model's buffers. `build` makes the same model with empty ones, and loading replaces
             them, whatever their shapes.
         require: raises `MissingExtra` where learning needs a package that is not there.
+        encoder: how the names of weights begin that only serve to read a source.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Family:
     source: Literal["needed", "optional", "none"] = "needed"
     count: Callable[[Any, Vocabularies, Iterable[Any]], nn.Module] | None = None
     require: Callable[[], object] = _nothing
+    encoder: tuple[str, ...] = ()
 
 
 class SequenceModel(nn.Module):
