@@ -16,6 +16,8 @@ from headway.data.store import DOCUMENT, Column
 from headway.text.sentences import sentences
 
 SENTENCE = "sentence"
+BLOCK = "block"
+"""The note of a store of sentences that tells how long a full block is."""
 
 DOCUMENT_COLUMN = Column(DOCUMENT, "int32")
 SENTENCE_COLUMN = Column(SENTENCE, "uint8")

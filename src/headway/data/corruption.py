@@ -75,7 +75,7 @@ def mask_words(
         chosen = np.sort(rng.permutation(places)[:n_chosen])
     damaged = tokens.copy()
     fate = rng.random(len(chosen))
-    others = rng.choice(alphabet.ordinary, len(chosen)) if len(chosen) else chosen
+    others = alphabet.ordinary[rng.integers(len(alphabet.ordinary), size=len(chosen))]
     damaged[chosen[fate < masked]] = alphabet.mask
     is_other = (fate >= masked) & (fate < masked + random)
     damaged[chosen[is_other]] = others[is_other]
@@ -110,7 +110,7 @@ def pair_border(begins: np.ndarray, rng: np.random.Generator) -> int:
         begins: by token, whether a sentence begins with it.
     """
     inside = np.flatnonzero(begins[1:]) + 1
-    return int(rng.choice(inside)) if len(inside) else len(begins) // 2
+    return int(inside[rng.integers(len(inside))]) if len(inside) else len(begins) // 2
 
 
 def permute_sentences(
@@ -142,14 +142,15 @@ def infill(
     """The tokens with spans of them replaced by one mask each (BART's text infilling).
 
     Lengths are drawn from a Poisson distribution until `share_of(n, rate)` tokens are gone, the
-    last one cut to fit; a span of length 0 is a mask put in. Spans do not touch each other: should
-    there be more of them than the tokens that are left can keep apart, the last ones are joined.
+    last one cut to fit; a span of length 0 is a mask put in. Spans do not touch each other. Should
+    there be more of them than tokens that go, which would make the text longer, or than what is
+    left can keep apart, the last ones are joined.
     """
     n_gone = share_of(len(tokens), rate)
     lengths: list[int] = []
     while sum(lengths) < n_gone:
         lengths.append(min(int(rng.poisson(mean)), n_gone - sum(lengths)))
-    n_most = len(tokens) - n_gone + 1
+    n_most = min(n_gone, len(tokens) - n_gone + 1)
     if len(lengths) > n_most:
         lengths[n_most - 1 :] = [sum(lengths[n_most - 1 :])]
     [before, *kept], _ = _cut_out(tokens, lengths, rng)

@@ -17,6 +17,7 @@ import numpy as np
 
 from headway.data import store as stores
 from headway.data.blocks import (
+    BLOCK,
     DOCUMENT_COLUMN,
     SENTENCE_COLUMN,
     Block,
@@ -229,6 +230,8 @@ def _write(
             raise DataError(f"nothing to use in {names}: {why}")
         _check_unchanged(job.files(), before)
         writer.notes = {"sizes": sizes, "dropped": [asdict(entry) for entry in dropped]}
+        if job.sentences:
+            writer.notes[BLOCK] = job.block
 
 
 def _examples(

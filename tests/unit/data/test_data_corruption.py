@@ -195,6 +195,7 @@ def test_infilling_accounts_for_all_that_is_gone(n, key, rate, mean):
     is_mask = found == MASK
     kept = found[~is_mask]
     assert n - len(kept) == share_of(n, rate)
+    assert len(found) <= n
     # What is kept stands in order, and every gap in it has exactly one mask.
     before, masks = CONTROL - 1, 0
     for token in [*found.tolist(), CONTROL + n]:
