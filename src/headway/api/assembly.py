@@ -387,6 +387,7 @@ class _Assembly:
             sentences=task.in_sentences,
             leak_check=check,
         )
+        task.check(prepared.store)
         self.start["examples"][key] = len(prepared.store)
         for line in prepared.report():
             self._note("Data", f"{key}: {line}")

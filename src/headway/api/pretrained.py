@@ -61,6 +61,7 @@ class Pretrained(Trained):
             block=self.task.block(self.config.data),
             sentences=True,
         )
+        self.task.check(prepared.store)
         found = self.task.judge(model, prepared.store, resamples)
         return replace(
             found, scores={name: found.scores[name] for name in metrics or self.task.metrics}

@@ -109,6 +109,9 @@ class Next(Pretrain):
     def n_marks(self) -> int:
         return pair_marks(self)
 
+    def check(self, store: Store) -> None:
+        check_documents(store)
+
     @property
     def vocabularies(self) -> Vocabularies:
         return Vocabularies(self.codec.tokenizer.size, len(NAMES), shared=False)
@@ -152,6 +155,9 @@ class MaskedNext(Masked):
     def n_marks(self) -> int:
         return pair_marks(self)
 
+    def check(self, store: Store) -> None:
+        check_documents(store)
+
     @property
     def vocabularies(self) -> Vocabularies:
         size = self.codec.tokenizer.size
@@ -180,6 +186,15 @@ class MaskedNext(Masked):
             "masked": (model.masked.output, masked),
             "next": (model.next, pooled[batch["next"] != NO_PAIR]),
         }
+
+
+def check_documents(store: Store) -> None:
+    """Refuses data in which no text can be followed by one of another document."""
+    if len(store.documents) < 3:  # the beginning of one, and the end
+        raise DataError(
+            "all of the text is one document, and next sentences need another one to be told from; "
+            'separate documents (format = "documents"), or choose another pretrain.objective'
+        )
 
 
 def pair_marks(task: Pretrain) -> int:
@@ -217,15 +232,9 @@ def _elsewhere(store: Store, passage: Passage, border: int) -> np.ndarray:
     edges = store.documents
     own = int(np.searchsorted(edges, passage.index, side="right"))
     start, end = int(edges[own - 1]), int(edges[own])
-    n_others = len(store) - (end - start)
-    if not n_others:
-        raise DataError(
-            "all of the text is one document, and next sentences need another one to be told from; "
-            'separate documents (format = "documents"), or choose another pretrain.objective'
-        )
     is_last = passage.index == end - 1
     length = (store.notes[BLOCK] if is_last else len(passage.tokens)) - border
-    other = int(passage.rng.integers(n_others))
+    other = int(passage.rng.integers(len(store) - (end - start)))
     other += end - start if other >= start else 0
     cut = pair_border(store[SENTENCE][other], passage.rng)
     stop = min(other + 2, int(edges[np.searchsorted(edges, other, side="right")]))

@@ -131,6 +131,13 @@ class Task(ABC):
         """
         return data.block
 
+    def check(self, store: Store) -> None:  # noqa: B027 (most tasks take whatever there is)
+        """Looks at prepared data once.
+
+        Raises:
+            DataError: they are nothing to learn from.
+        """
+
     @abstractmethod
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
