@@ -233,6 +233,15 @@ def test_chance_in_the_file_is_no_chance_here(cases, tmp_path):
     assert found.encode_batch(LINES[:50]) == cases["gpt2"].ours.encode_batch(LINES[:50])
 
 
+def test_files_of_years_ago_are_read(cases, tmp_path):
+    content = json.loads(cases["gpt2"].file.read_text())
+    del content["model"]["type"], content["model"]["ignore_merges"]
+    content["model"]["merges"] = [" ".join(pair) for pair in content["model"]["merges"]]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    found = Tokenizer.from_hugging_face(tmp_path / "tokenizer.json", GPT2, Frame())
+    assert found.to_json() == cases["gpt2"].ours.to_json()
+
+
 @pytest.mark.parametrize(
     ("text", "roles", "message"),
     [
