@@ -1,4 +1,4 @@
-"""Models that give labels: batches, padding, edges, looking, updates, references.
+"""Models that read and give labels: batches, padding, edges, looking, updates, references.
 
 The encoder against `torch.nn.TransformerEncoder`, the recurrent one against the cells of `torch.nn`
 one word at a time, the bag against scikit-learn.
@@ -36,6 +36,15 @@ def rows(batch, start, stop):
     return {n: v[start:stop, :width] if v.dim() > 1 else v[start:stop] for n, v in batch.items()}
 
 
+def more_padding(batch):
+    """The texts with more columns, filled with words that must not be looked at."""
+    filling = torch.full((6, 4), 7)
+    return {
+        "src": torch.cat([batch["src"].where(batch["src_valid"], 7), filling], dim=1),
+        "src_valid": torch.cat([batch["src_valid"], filling != 7], dim=1),
+    }
+
+
 @torch.inference_mode()
 def logits_of(model, batch):
     return model.logits(batch)
@@ -52,12 +61,8 @@ def test_a_batch_is_labelled_as_its_texts_are(case):
 @equivalence("padded", "classify")
 def test_padding_changes_no_label(case):
     model, batch = case.build(), some_texts()
-    filling = torch.full((6, 4), 7)
-    wider = {
-        "src": torch.cat([batch["src"].where(batch["src_valid"], 7), filling], dim=1),
-        "src_valid": torch.cat([batch["src_valid"], filling != 7], dim=1),
-    }
-    torch.testing.assert_close(logits_of(model, wider), logits_of(model, batch), **CLOSE)
+    found = logits_of(model, more_padding(batch))
+    torch.testing.assert_close(found, logits_of(model, batch), **CLOSE)
 
 
 @equivalence("edges", "classify")
@@ -68,6 +73,42 @@ def test_an_empty_text_a_word_and_the_longest_text_are_labelled(case):
     assert found.isfinite().all()
     alone = torch.cat([logits_of(model, rows(batch, i, i + 1)) for i in range(3)])
     torch.testing.assert_close(found, alone, **CLOSE)
+
+
+@torch.inference_mode()
+def read(model, batch):
+    """All that a reader gives, of tokens only what is no padding."""
+    (states, pooled), valid = model(batch), batch["src_valid"]
+    return states[valid], pooled, model.token_logits(batch)[valid]
+
+
+def alone(model, batch):
+    """The same, one text after another."""
+    singles = [read(model, rows(batch, i, i + 1)) for i in range(batch["src"].size(0))]
+    return tuple(torch.cat(part) for part in zip(*singles, strict=True))
+
+
+@equivalence("batch", "read")
+def test_a_batch_is_read_as_its_texts_are(case):
+    model, batch = case.build(), some_texts()
+    torch.testing.assert_close(read(model, batch), alone(model, batch), **CLOSE)
+    assert read(model, batch)[0].std(0).min() > 1e-3  # unlike tokens, unlike states
+
+
+@equivalence("padded", "read")
+def test_padding_changes_no_state(case):
+    model, batch = case.build(), some_texts()
+    wider = {**batch, **more_padding(batch)}
+    torch.testing.assert_close(read(model, wider), read(model, batch), **CLOSE)
+
+
+@equivalence("edges", "read")
+def test_an_empty_text_a_word_and_the_longest_text_are_read(case):
+    model, batch = case.build(), some_texts(lengths=(0, 1, 39))
+    found = read(model, batch)
+    assert [len(part) for part in found] == [1 + 2 + 40, 3, 1 + 2 + 40]
+    assert all(part.isfinite().all() for part in found)
+    torch.testing.assert_close(found, alone(model, batch), **CLOSE)
 
 
 @equivalence("ensemble", "classify")

@@ -66,4 +66,4 @@ def build(config: EncoderConfig, vocabularies: Vocabularies) -> Reader:
     return Reader(backbone, vocabularies.target, config.dropout or 0.0)
 
 
-ENCODER = Family("encoder", EncoderConfig, build, frozenset({"classify", "attend"}))
+ENCODER = Family("encoder", EncoderConfig, build, frozenset({"read", "classify", "attend"}))

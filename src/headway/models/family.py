@@ -12,7 +12,7 @@ from ..nn.cross_entropy import linear_cross_entropy, linear_log_prob
 from ..nn.dropout import Dropout
 from ..nn.step import State
 
-Ability = Literal["step", "score", "attend", "classify"]
+Ability = Literal["step", "score", "attend", "classify", "read"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Family:
             vocabularies)` that fills in whatever was left open.
         build: makes the module from resolved settings.
         abilities: `step` (can be searched), `score` (teacher-forced log probabilities), `attend`
-            (has attention to look at), `classify` (gives a label).
+            (has attention to look at), `classify` (gives a label), `read` (a `Reader`: it gives a
+            state of each token and a vector of each text).
         learns: by gradient, or by counting the training data once.
         source: whether a batch must hold a source beside what is predicted (`needed`), may hold one
             (`optional`), or has none (`none`), as for a language model.

@@ -78,5 +78,5 @@ def build(config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> Reader:
 
 
 RECURRENT_ENCODER = Family(
-    "recurrent_encoder", RecurrentEncoderConfig, build, frozenset({"classify"})
+    "recurrent_encoder", RecurrentEncoderConfig, build, frozenset({"read", "classify"})
 )
