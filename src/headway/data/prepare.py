@@ -21,7 +21,8 @@ from headway.data.corpora import Corpus, files_of, format_of
 from headway.data.leaks import LeakCheck, Leaks
 from headway.data.read import Row, read
 from headway.data.recut import recut
-from headway.data.store import Store, StoreWriter, building, writing_to
+from headway.data.rules import Apart, Rules
+from headway.data.store import Column, Store, StoreWriter, building, writing_to
 from headway.errors import ConfigError, DataError
 
 CHUNK_ROWS = 4096
@@ -84,6 +85,7 @@ class _Job:
     root: Path
     max_length: int | None
     block: int | None
+    rules: Rules
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -104,6 +106,11 @@ class _Job:
         }
         if any(map(self.is_running, self.corpora)):
             shaped_by["block"] = self.block
+        if self.rules.derived:
+            shaped_by["derived"] = {
+                name: [column, codec.fingerprint()]
+                for name, (column, codec) in self.rules.derived.items()
+            }
         text = json.dumps(shaped_by)  # in order: the order of columns matters
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -111,6 +118,11 @@ class _Job:
         form = format_of(corpus, single=len(self.columns) == 1)
         said = asdict(corpus) | {"format": form, "weight": None}
         return {name: value for name, value in said.items() if value or name not in LATER}
+
+    def kinds(self) -> list[Column]:
+        """What the store keeps."""
+        derived = {name: codec for name, (_, codec) in self.rules.derived.items()}
+        return [codec.column(name) for name, codec in {**self.codecs, **derived}.items()]
 
     def is_running(self, corpus: Corpus) -> bool:
         return format_of(corpus, single=len(self.columns) == 1) == "text"
@@ -125,6 +137,7 @@ def prepare(
     max_length: int | None = None,
     block: int | None = None,
     leak_check: LeakCheck | None = None,
+    rules: Rules | None = None,
 ) -> Prepared:
     """The store of these corpora, built if it is not there yet.
 
@@ -132,15 +145,17 @@ def prepare(
         codecs: the codec of each column, by the task's names; their order is that of the columns.
         where: the folder that holds stores, such as `default_cache() / "stores"`.
         root: the folder that relative file names start from.
-        max_length: examples longer than this in any column are dropped; marks count.
+        max_length: examples longer than this in any column are dropped, or in what else the rules
+            name; marks count.
         block: running text becomes examples of this many tokens, one after the other; the end mark
             closes the last one of each text, and of no other.
         leak_check: a fresh one; it rides on the pass that prepares.
+        rules: about columns together; none if left out.
 
     Raises:
         DataError: a file is missing or malformed, changed meanwhile, or holds nothing to use.
     """
-    job = _Job(corpora, codecs, root, max_length, block)
+    job = _Job(corpora, codecs, root, max_length, block, rules or Apart())
     before = _states(job.files())
     key = job.key()
     path = where / key
@@ -191,8 +206,7 @@ def _write(
 ) -> None:
     tally = _Tally(job)
     sizes = []
-    kinds = [codec.column(name) for name, codec in job.codecs.items()]
-    with StoreWriter(path, kinds) as writer:
+    with StoreWriter(path, job.kinds()) as writer:
         for corpus in job.corpora:
             size = 0
             for kept in _examples(job, corpus, tally, leak_check):
@@ -219,7 +233,9 @@ def _examples(
     for chunk in _chunks(rows):
         if leak_check:
             leak_check.see(chunk)
-        yield tally.sift(chunk, _encode(chunk, job.codecs))
+        encoded = _encode(chunk, job.codecs)
+        kept = tally.sift(chunk, encoded)
+        yield _chosen(encoded, kept) | _derived(job, [chunk[i] for i in kept])
 
 
 def _blocks(job: _Job, rows: Iterator[Row]) -> Iterator[dict[str, list[np.ndarray]]]:
@@ -253,19 +269,31 @@ def _encode(rows: Sequence[Row], codecs: Mapping[str, Codec]) -> dict[str, list[
     }
 
 
+def _chosen(encoded: dict[str, list[np.ndarray]], kept: list[int]) -> dict[str, list[np.ndarray]]:
+    return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
+
+
+def _derived(job: _Job, rows: Sequence[Row]) -> dict[str, list[np.ndarray]]:
+    """The columns that are made of others."""
+    return {
+        name: codec.encode_batch([row.values[job.columns.index(column)] for row in rows])
+        for name, (column, codec) in job.rules.derived.items()
+    }
+
+
 class _Tally:
     """Sorts out what cannot be used and keeps count, by reason."""
 
     def __init__(self, job: _Job) -> None:
         self._max_length = job.max_length
+        self._rules = job.rules
         self._codecs = tuple(job.codecs.values())
         self._names = job.columns
         self._counts: dict[str, int] = {}
         self._places: dict[str, list[str]] = {}
 
-    def sift(
-        self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]
-    ) -> dict[str, list[np.ndarray]]:
+    def sift(self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]) -> list[int]:
+        """The places of the rows that can be used."""
         kept = []
         for i, (row, *arrays) in enumerate(zip(rows, *encoded.values(), strict=True)):
             reason = self._reason(row, arrays)
@@ -273,16 +301,25 @@ class _Tally:
                 kept.append(i)
             else:
                 self._note(reason, row.where)
-        return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
+        return kept
 
     def _reason(self, row: Row, arrays: Sequence[np.ndarray]) -> str | None:
+        if any(map(str.strip, row.values)) and (problem := self._rules.complaint(row.values)):
+            raise DataError(f"{row.where}: {problem}")
         parts = zip(self._names, row.values, arrays, self._codecs, strict=True)
         for name, text, array, codec in parts:
             if len(array) <= codec.marks or not text.strip():
                 if problem := codec.complaint(text):
                     raise DataError(f"{row.where}: {problem}")
                 return f"empty {name}"
-            if self._max_length is not None and len(array) > self._max_length:
+        return self._too_long(arrays)
+
+    def _too_long(self, arrays: Sequence[np.ndarray]) -> str | None:
+        if self._max_length is None:
+            return None
+        lengths = {name: len(array) for name, array in zip(self._names, arrays, strict=True)}
+        for name, size in self._rules.sizes(lengths).items():
+            if size > self._max_length:
                 return f"{name} longer than max_length = {self._max_length}"
         return None
 

@@ -77,4 +77,10 @@ def _text(entry: Any, key: str, place: str) -> str:
     found = entry.get(key) if isinstance(entry, dict) else None
     if not isinstance(found, str):
         raise DataError(f"{place} has no text {key!r}; {LAYOUT}")
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"{place}: a {key} holds half a character (a lone \\ud... escape); mend the file"
+        ) from None
     return found

@@ -75,6 +75,10 @@ def test_parts_are_whole_articles(squad):
             '{"data": [{"paragraphs": [{"context": "x", "qas": [{"question": 3}]}]}]}',
             r"article 1 has no text 'question'",
         ),
+        (
+            '{"data": [{"paragraphs": [{"context": "\\ud83d", "qas": []}]}]}',
+            r"^a\.json: article 1: a context holds half a character",
+        ),
         ("[" * 100_000, r"^a\.json: not valid JSON: nested too deeply"),
     ],
 )
