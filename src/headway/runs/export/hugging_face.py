@@ -70,6 +70,7 @@ def obstacles(config: TransformerConfig, vocabularies: Vocabularies) -> list[str
     if c.d_value != c.d_head:
         found.add("model.d_value", c.d_value, f"must be d_head = {c.d_head}")
     found.check_score(c.score)
+    found.check_embeddings(c)
     if c.norm != "layer":
         found.add("model.norm", c.norm, "only layer normalisation")
     elif c.norm_eps != EPS:
