@@ -103,6 +103,12 @@ def resume_run(
         _run(run, config, group, display, inexact)
 
 
+def load_task(config: RunConfig, folder: Path) -> Task:
+    """The task of a run file with the codecs in a folder."""
+    kind = TASKS[config.task]
+    return kind.load(folder, **{name: getattr(config, name) for name in kind.options})
+
+
 def build(config: RunConfig, task: Task) -> Any:
     """The module that resolved settings describe, with fresh weights."""
     try:
@@ -198,7 +204,7 @@ class _Assembly:
             if self.config.init is not None:
                 origin = RunDir.open(self.config.init)
                 self.run.save_init(origin.load_weights()[0], str(origin.path))
-                task = kind.load(origin.codecs)
+                task = load_task(self.config, origin.codecs)
             else:
                 self.display.note("learning the vocabulary")
                 settings = {name: getattr(self.config, name) for name in kind.settings}
@@ -206,7 +212,7 @@ class _Assembly:
             with self.run.writing_codecs() as folder:
                 task.save(folder)
         self.group.wait()
-        return kind.load(self.run.codecs)
+        return load_task(self.config, self.run.codecs)
 
     def stores(self, task: Task, inexact: bool) -> tuple[Prepared, Prepared | None]:
         """Training and validation data, prepared once."""
@@ -339,8 +345,9 @@ class _Assembly:
         self.start["notes"][heading].append(text)
 
     def _rows(self) -> Iterator[Sequence[str]]:
-        columns = TASKS[self.config.task].columns
-        for corpus in self._corpora("train"):
+        corpora = self._corpora("train")
+        columns = TASKS[self.config.task].columns_of(corpora, self.root)
+        for corpus in corpora:
             for row in read(corpus, columns, self.root):
                 yield row.values
 
@@ -358,6 +365,7 @@ class _Assembly:
             max_length=max_length,
             block=self.config.data.block,
             leak_check=check,
+            rules=task,
         )
         self.start["examples"][key] = len(prepared.store)
         for line in prepared.report():
@@ -399,7 +407,8 @@ class _Assembly:
 
         def epoch(number: int) -> tuple[Store, Batches]:
             store, sizes = training.at(seed, number)
-            batches = Batches(store, task.lengths, budget, seed, sizes=sizes, weights=weights)
+            sized = task.sized(store)
+            batches = Batches(sized, task.lengths, budget, seed, sizes=sizes, weights=weights)
             return store, batches
 
         return BatchStream(task, epoch, seed, self.device)

@@ -8,8 +8,7 @@ from ..models import FAMILIES
 from ..models.ensemble import Ensemble
 from ..runs import RunDir
 from ..runs.module import set_weights
-from ..tasks import TASKS
-from .assembly import build
+from .assembly import build, load_task
 from .classifier import Classifier
 from .config import stored_config
 from .device import pick_device
@@ -92,7 +91,7 @@ def _opened(path: str | Path, device: str | None) -> Trained:
     run = RunDir.open(path)
     config = stored_config(run)
     tensors, metadata = run.load_weights()
-    task = TASKS[config.task].load(run.codecs)
+    task = load_task(config, run.codecs)
     model = build(config, task)
     resized = FAMILIES[config.model.family].learns == "counting"
     set_weights(model, tensors, f"{run.path}/model.safetensors", resized)

@@ -107,9 +107,11 @@ def scored_set(config: RunConfig) -> ScoredSet:
 
 def scored_rows(config: RunConfig) -> Iterator[Row]:
     """The rows of the data a run is scored on; a running text is one."""
-    name = scored_set(config)
-    for corpus in as_corpora(getattr(config.data, name), f"data.{name}"):
-        yield from read_whole(corpus, TASKS[config.task].columns, Path(config.data.root or "."))
+    name, root = scored_set(config), Path(config.data.root or ".")
+    corpora = as_corpora(getattr(config.data, name), f"data.{name}")
+    columns = TASKS[config.task].columns_of(corpora, root)
+    for corpus in corpora:
+        yield from read_whole(corpus, columns, root)
 
 
 def _judged_translation(run: str | Path, config: RunConfig, way: Way) -> Judged:

@@ -58,7 +58,7 @@ class Classify(Task):
         self.labels.save(folder / "labels.json")
 
     @classmethod
-    def load(cls, folder: Path) -> "Classify":
+    def load(cls, folder: Path, **options: Any) -> "Classify":
         labels = LabelCodec.load(folder / "labels.json")
         return cls(TextCodec.load(folder / "tokenizer.json"), labels)
 

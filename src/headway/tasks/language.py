@@ -55,7 +55,7 @@ class Language(Task):
         self.codec.save(folder / "tokenizer.json")
 
     @classmethod
-    def load(cls, folder: Path) -> "Language":
+    def load(cls, folder: Path, **options: Any) -> "Language":
         return cls(TextCodec.load(folder / "tokenizer.json"))
 
     @property

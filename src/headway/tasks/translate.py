@@ -90,7 +90,7 @@ class Translate(Task):
             self.target.save(folder / "target.tokenizer.json")
 
     @classmethod
-    def load(cls, folder: Path) -> "Translate":
+    def load(cls, folder: Path, **options: Any) -> "Translate":
         if (folder / "tokenizer.json").exists():
             codec = TextCodec.load(folder / "tokenizer.json")
             return cls(codec, codec)
