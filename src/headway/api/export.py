@@ -19,14 +19,12 @@ from ..data.read import read
 from ..errors import ConfigError, HeadwayError, RunError
 from ..models.transformer import Transformer
 from ..runs.atomic import replacing_directory
-from ..runs.export.codec import pieces
 from ..runs.export.ctranslate2_model import obstacles as ctranslate2_obstacles
 from ..runs.export.ctranslate2_model import write_ctranslate2
 from ..runs.export.hugging_face import layout_of, write_hugging_face
 from ..runs.export.hugging_face import obstacles as hf_obstacles
 from ..runs.export.obstacles import Obstacles
 from ..search import SearchConfig
-from ..text import EOS
 from .peers import load_ctranslate2, load_hugging_face
 
 if TYPE_CHECKING:
@@ -235,7 +233,8 @@ def _check_hf(translator: "Translator", folder: Path) -> Check | None:
                 f"{source.tolist()}; nothing was exported: please report this with the version of "
                 "transformers"
             )
-    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs])
+    bos = translator.task.target.bos
+    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs], bos)
     model = translator.only_model("an export")
     expected = model.output(model(translator.to_device(batch))).cpu()[batch["tgt_valid"]]
     logits = theirs(
@@ -256,7 +255,7 @@ def _check_ctranslate2(
     """The log probabilities of given outputs; of quantised weights they are only reported."""
     theirs = load_ctranslate2(folder, threads=torch.get_num_threads())
     pairs, _, origin = _pairs(translator)
-    source, target = (pieces(codec.tokenizer) for codec in translator.task.codecs.values())
+    source, target = (codec.tokenizer.pieces for codec in translator.task.codecs.values())
     found = theirs.score_batch(
         [[source[i] for i in src] for src, _ in pairs],
         [[target[i] for i in tgt[:-1]] for _, tgt in pairs],  # the engine adds the end mark
@@ -321,8 +320,9 @@ def _made_up(translator: "Translator") -> Pairs:
 
     def sequence(name: str) -> np.ndarray:
         tokenizer = translator.task.codecs[name].tokenizer
-        first = len(tokenizer.specials)
-        length = int(rng.integers(longest + 1)) if tokenizer.size > first else 0
-        return np.append(rng.integers(first, max(tokenizer.size, first + 1), length), EOS)
+        ordinary = np.setdiff1d(np.arange(tokenizer.size), list(tokenizer.specials.values()))
+        length = int(rng.integers(longest + 1)) if len(ordinary) else 0
+        drawn = ordinary[rng.integers(max(len(ordinary), 1), size=length)]
+        return np.append(drawn, tokenizer.specials["eos"])
 
     return [(sequence("source"), sequence("target")) for _ in range(SENTENCES)]

@@ -37,7 +37,7 @@ def load(folder):
 
 @torch.inference_mode()
 def their_logits(model, pairs):
-    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs])
+    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs], BOS)
     return model(
         input_ids=batch["src"],
         attention_mask=batch["src_valid"].long(),

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from ...models import Vocabularies
 from ...models.transformer import Transformer, TransformerConfig
-from ...text import BOS, EOS, PAD, UNK, Tokenizer
-from ...text.specials import SPECIALS, vocabulary_name
+from ...text import Tokenizer
+from ...text.specials import SPECIALS
 from ..tensors import save_tensors
 from .codec import write_tokenizer
 from .obstacles import Obstacles
@@ -126,7 +126,7 @@ def write_hugging_face(
     tensors = _Writer(model, layout).tensors(n_positions)
     save_tensors(folder / "model.safetensors", tensors, {"format": "pt"})
     _write_json(folder / "config.json", _config(model, layout, source, target, n_positions))
-    _write_json(folder / "generation_config.json", {**_ids(), **generation})
+    _write_json(folder / "generation_config.json", {**_ids(target), **generation})
     _write_tokenizer(folder, source, max_length)
     if target is not source:
         (folder / "target").mkdir()
@@ -251,26 +251,28 @@ def _config(
         "max_position_embeddings": n_positions,
         "scale_embedding": c.scale_embeddings,
         "tie_word_embeddings": c.share != "none",
-        **_ids(),
+        **_ids(target),
         # Habits of the original models that would change the search.
         "forced_eos_token_id": None,
         **({"encoder_no_repeat_ngram_size": 0} if layout is BLENDERBOT else {}),
     }
 
 
-def _ids() -> dict[str, int]:
+def _ids(target: Tokenizer) -> dict[str, int]:
+    ids = target.specials
     # Marian starts from the padding token; any token will do, so ours is the begin mark.
     return {
-        "pad_token_id": PAD,
-        "bos_token_id": BOS,
-        "eos_token_id": EOS,
-        "decoder_start_token_id": BOS,
+        "pad_token_id": ids["pad"],
+        "bos_token_id": ids["bos"],
+        "eos_token_id": ids["eos"],
+        "decoder_start_token_id": ids["bos"],
     }
 
 
 def _write_tokenizer(folder: Path, tokenizer: Tokenizer, max_length: int) -> None:
     write_tokenizer(tokenizer, folder / "tokenizer.json")
-    names = {f"{SPECIALS[i]}_token": vocabulary_name(SPECIALS[i]) for i in (PAD, BOS, EOS, UNK)}
+    ids = tokenizer.specials
+    names = {f"{special}_token": tokenizer.pieces[ids[special]] for special in SPECIALS}
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         **names,
