@@ -6,11 +6,14 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from headway.data.store import Column
 from headway.errors import DataError, RunError
+
+Numbers = TypeVar("Numbers", float, np.ndarray)
 
 
 class ValueCodec:
@@ -67,10 +70,12 @@ class ValueCodec:
         [value] = values
         return f"{self.unscale(float(value)):g}"
 
-    def scale(self, value: float) -> float:
+    def scale(self, value: Numbers) -> Numbers:
+        """As the model learns it."""
         return (value - self.mean) / self.deviation
 
-    def unscale(self, value: float) -> float:
+    def unscale(self, value: Numbers) -> Numbers:
+        """As people read it."""
         return value * self.deviation + self.mean
 
     def complaint(self, text: str) -> str | None:

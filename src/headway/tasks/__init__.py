@@ -2,9 +2,12 @@
 
 from .classify import Classify
 from .language import Language
+from .regress import Regress
 from .task import Task
 from .translate import Translate
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in (Translate, Language, Classify)}
+TASKS: dict[str, type[Task]] = {
+    task.name: task for task in (Translate, Language, Classify, Regress)
+}
 
-__all__ = ["TASKS", "Classify", "Language", "Task", "Translate"]
+__all__ = ["TASKS", "Classify", "Language", "Regress", "Task", "Translate"]
