@@ -1,17 +1,18 @@
-"""The codec of answers: places in a document, from one character to another.
+"""The codecs of documents and of the answers in them: places, from one character to another.
 
-Written as SQuAD writes them, `[{"text": "Paris", "answer_start": 17}]`, or as one object of two
-lists; several are all right, `[]` is that the document has no answer. Tokens are not known here.
+Answers are written as SQuAD writes them, `[{"text": "Paris", "answer_start": 17}]`, or as one
+object of two lists; several are all right, `[]` is that the document has no answer.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from headway.data.codecs import TextCodec
 from headway.data.store import Column
 from headway.errors import RunError
 
@@ -68,7 +69,7 @@ class SpanCodec:
             found.append(np.array(spans, np.int32).reshape(-1, 2))
         return found
 
-    def decode(self, values: Sequence[Sequence[int]]) -> str:
+    def decode(self, values: Sequence[Any] | np.ndarray) -> str:
         return json.dumps([[int(start), int(end)] for start, end in values if start >= 0])
 
     def complaint(self, text: str) -> str | None:
@@ -93,6 +94,48 @@ class SpanCodec:
         return cls(bool(may_lack))
 
 
+class PlacedCodec:
+    """A document as tokens without marks, each with the characters at which it stands.
+
+    Shape of an encoding: (n, 3): id, start, end.
+    """
+
+    marks = 0
+
+    def __init__(self, codec: TextCodec) -> None:
+        self.codec = codec
+
+    def column(self, name: str) -> Column:
+        return Column(name, "int32", (3,))
+
+    def clean(self, text: str) -> str:
+        return self.codec.clean(text)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
+        found: list[np.ndarray] = []
+        for i, text in enumerate(texts):
+            # The questions about a document follow each other.
+            is_same = i > 0 and text == texts[i - 1]
+            found.append(found[-1] if is_same else self.encode(text))
+        return found
+
+    def encode(self, text: str) -> np.ndarray:
+        ids, places = self.codec.tokenizer.encode_spans(text)
+        rows = [(i, *place) for i, place in zip(ids, places, strict=True)]
+        return np.array(rows, np.int32).reshape(-1, 3)
+
+    def decode(self, values: Sequence[Any] | np.ndarray) -> str:
+        return self.codec.decode([int(value[0]) for value in values])
+
+    def complaint(self, text: str) -> str | None:
+        """A document without tokens is a blank, which is left out."""
+        return None
+
+    def fingerprint(self) -> str:
+        content = f"placed {self.codec.fingerprint()}"
+        return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
 class DocumentCodec:
     """A document as its UTF-8 bytes, so that what a span says can be told."""
 
@@ -107,7 +150,7 @@ class DocumentCodec:
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
         return [np.frombuffer(text.encode(), np.uint8) for text in texts]
 
-    def decode(self, values: Sequence[int]) -> str:
+    def decode(self, values: Sequence[Any] | np.ndarray) -> str:
         return np.asarray(values, np.uint8).tobytes().decode()
 
     def complaint(self, text: str) -> str | None:
@@ -160,6 +203,13 @@ def misplaced(document: str, answers: Sequence[Span]) -> str | None:
                 "stands; count answer_start in characters from 0"
             )
     return None
+
+
+def within(document: str, start: int, end: int) -> tuple[int, int]:
+    """A part of a document without the white space around it, which its tokens may hold."""
+    part = document[start:end]
+    start += len(part) - len(part.lstrip())
+    return start, start + len(part.strip())
 
 
 def _shortened(text: str) -> str:
