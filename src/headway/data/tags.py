@@ -94,10 +94,10 @@ class TagCodec:
         numbers = [self._numbers.get(tag, -1) for tag in inside]
         return np.array([] if -1 in numbers else numbers, self.column("").dtype)
 
-    def decode(self, values: Sequence[int]) -> str:
+    def decode(self, values: Sequence[int] | np.ndarray) -> str:
         return " ".join(self.tags_of(values))
 
-    def tags_of(self, values: Sequence[int]) -> list[str]:
+    def tags_of(self, values: Sequence[int] | np.ndarray) -> list[str]:
         """The tags of a sentence, in the scheme of the training data."""
         tags = [self.tags[int(value)] for value in values]
         return to_iob1(tags) if self.scheme == "iob1" else tags

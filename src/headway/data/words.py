@@ -60,9 +60,8 @@ class WordsCodec:
     def _around(self, ids: Sequence[int], words: Sequence[int], n: int) -> np.ndarray:
         missing = sorted(set(range(n)) - set(words))
         places = np.searchsorted(words, missing)
-        ids = np.insert(np.array(ids, np.int32), places, self.codec.unk)
         numbers = np.insert(np.array(words, np.int32), places, missing)
-        framed = self.codec.single(ids)
+        framed = self.codec.single(np.insert(np.array(ids, np.int32), places, self.codec.unk))
         found = np.full((len(framed), 2), MARK, np.int32)
         found[:, 0] = framed
         start = int(self.codec.begins)

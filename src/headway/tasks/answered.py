@@ -1,4 +1,4 @@
-"""Validation of answers: the loss of every window, and what is answered against the right answers."""
+"""Validation of answers: the loss of every window, and what is answered against what is right."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
