@@ -16,8 +16,11 @@ from ..errors import ConfigError, RunError
 from ..models import FAMILIES
 from ..runs import RunDir
 from ..search import SearchConfig
-from ..tasks import TASKS
+from ..tasks import TASKS, AnswerConfig, Task
 from ..training.settings import TrainConfig
+
+SECTIONS: dict[str, type] = {"answer": AnswerConfig}
+"""Of the run file, those that only some tasks have."""
 
 
 def _families() -> dict[str, type]:
@@ -32,7 +35,8 @@ class RunConfig:
     """What to learn from."""
     task: str = "translate"
     """What the model is trained for; `translate` is any text to any text, `language` predicts the
-    next token of one, `classify` gives a text a label."""
+    next token of one, `classify` gives a text or a pair of texts a label, `regress` a number, `tag`
+    gives every word a tag, `answer` finds the part of a text that answers a question."""
     seed: Annotated[int, Ge(0)] = 1
     """All randomness comes from it."""
     init: str | None = None
@@ -44,7 +48,9 @@ class RunConfig:
     """How text becomes tokens."""
     model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = None
     """The model. All of it left out, the family is one that fits the task: `transformer` for
-    `translate`, `decoder` for `language`, `encoder` for `classify`."""
+    `translate`, `decoder` for `language`, `encoder` for the others."""
+    answer: AnswerConfig | None = None
+    """How answers are looked for in documents; for `task = "answer"` alone."""
     train: TrainConfig = field(default_factory=TrainConfig)
     """How it learns."""
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -57,6 +63,7 @@ class RunConfig:
         if self.model is None:
             object.__setattr__(self, "model", FAMILIES[task.family].config())
         self._check_family()
+        self._fill_sections(task)
         metrics = list(dict.fromkeys(("auto", "loss", *task.validated)))
         if self.train.metric not in metrics:
             raise ValueError(
@@ -70,6 +77,15 @@ class RunConfig:
                 "running text is cut into tokens once; leave it out"
             )
         self._check_positions()
+
+    def _fill_sections(self, task: type[Task]) -> None:
+        """Sections that only some tasks have: their defaults, or none."""
+        for name, kind in SECTIONS.items():
+            given = getattr(self, name)
+            if given is not None and name not in task.options:
+                raise ValueError(f"[{name}] has no meaning for task = {self.task!r}; leave it out")
+            if given is None and name in task.options:
+                object.__setattr__(self, name, kind())
 
     def _check_positions(self) -> None:
         """That what has a row for each position has enough of them."""
