@@ -123,9 +123,12 @@ class TagCodec:
         return None
 
     def _unknown(self, tag: str) -> str:
-        near = get_close_matches(tag, self.tags, n=1, cutoff=0.6)
+        # All types have the same prefixes, which make none of them alike.
+        start = 0 if self.scheme == "plain" else len("B-")
+        parts = {known[start:]: tag[:start] + known[start:] for known in self.tags}
+        near = get_close_matches(tag[start:], filter(None, parts), n=1, cutoff=0.6)
         if near:
-            hint = f"did you mean {near[0]!r}?"
+            hint = f"did you mean {parts[near[0]]!r}?"
         else:
             more = ", ..." if len(self.tags) > SHOWN else ""
             hint = f"expected one of {', '.join(self.tags[:SHOWN])}{more}"

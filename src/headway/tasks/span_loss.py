@@ -15,16 +15,17 @@ class SpanLoss(Objective):
     def __init__(self, model: Any, smoothing: float) -> None:
         super().__init__()
         self.model = model
-        self.weights = {"start": 0.5, "end": 0.5}
+        self.weights = {"loss": 1.0}
         self.smoothing = smoothing
 
     def counts(self, batch: Batch) -> dict[str, int]:
-        return {name: batch[name].numel() for name in self.weights}
+        return {"loss": batch["start"].numel() + batch["end"].numel()}
 
     def sums(self, batch: Batch) -> dict[str, Tensor]:
-        logits = self.model.token_logits(batch).float()  # (B, S, 2)
-        parts = zip(self.weights, logits.unbind(-1), strict=True)
-        return {name: self._sum(one, batch["allowed"], batch[name]) for name, one in parts}
+        starts, ends = self.model.token_logits(batch).float().unbind(-1)  # (B, S) each
+        allowed = batch["allowed"]
+        of_starts = self._sum(starts, allowed, batch["start"])
+        return {"loss": of_starts + self._sum(ends, allowed, batch["end"])}
 
     def _sum(self, logits: Tensor, allowed: Tensor, places: Tensor) -> Tensor:
         log_probs = logits.masked_fill(~allowed, -torch.inf).log_softmax(1)  # (B, S)

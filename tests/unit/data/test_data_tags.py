@@ -96,6 +96,8 @@ def test_complaints():
         "the training data have no tag 'PROTEIN'; expected one of O, B-LOC, I-LOC, B-PER, I-PER"
     )
     assert len(codec.encode_batch(["O I-LOK O"])[0]) == 0
+    assert codec.complaint("B-ORG").endswith("expected one of O, B-LOC, I-LOC, B-PER, I-PER")
+    assert TagCodec.learn(["DT NN"]).complaint("NNN").endswith("did you mean 'NN'?")
 
 
 def test_what_cannot_be_learned():

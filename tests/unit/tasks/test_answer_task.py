@@ -137,15 +137,14 @@ def test_the_loss_is_that_of_both_ends(tmp_path):
     paris = ids_of(task, "Paris")[0]
     batch = task.batch(store, np.array([0, 2]))
     objective = task.objective(Marker({paris: [2.0, 1.0]}), 0.1).eval()
-    assert objective.counts(batch) == {"start": 2, "end": 2}
-    assert objective.weights == {"start": 0.5, "end": 0.5}
-    found = {name: value.item() for name, value in objective(batch).items()}
+    assert objective.counts(batch) == {"loss": 4}
     # 4 places in the first window, 6 without Paris in the second
-    assert found["start"] == pytest.approx(math.log(1 + 3 * math.exp(-2)) + math.log(6))
-    assert found["end"] == pytest.approx(math.log(1 + 3 * math.exp(-1)) + math.log(6))
-    smoothed = objective.train()(batch)["start"].item()
-    assert smoothed == pytest.approx(found["start"] + 0.1 * 2 * 3 / 4, rel=1e-5)
-    objective(batch)["start"].backward()
+    first = math.log(1 + 3 * math.exp(-2)) + math.log(6)
+    last = math.log(1 + 3 * math.exp(-1)) + math.log(6)
+    assert objective(batch)["loss"].item() == pytest.approx(first + last)
+    smoothed = objective.train()(batch)["loss"]
+    assert smoothed.item() == pytest.approx(first + last + 0.1 * (2 + 1) * 3 / 4, rel=1e-5)
+    smoothed.backward()
     assert torch.isfinite(objective.model.rows.grad).all()
 
 
