@@ -282,7 +282,7 @@ def test_bad_data(fails, place):
 
 def test_sections_and_options_that_do_not_fit(fails):
     assert fails(2, "train", "tag.toml", "answer.longest=3", "--out", "no").endswith(
-        "[answer] has no meaning for task = 'tag'; leave it out"
+        '[answer] is for task = "answer", and this run file has task = "tag"; leave it out'
     )
     assert fails(2, "evaluate", "answer", "--source", "a", "--target", "b") == (
         "--source and --target are for tasks with two columns, and this run has question, context, "

@@ -11,6 +11,7 @@ from .learning import resume, train
 from .loading import load
 from .page import Page
 from .predictor import Predictor
+from .pretrained import Pretrained
 from .regressor import Regressor
 from .request import Request
 from .results import Evaluation, Output, OutputEvaluation, Scored, Translation
@@ -33,6 +34,7 @@ __all__ = [
     "Page",
     "Prediction",
     "Predictor",
+    "Pretrained",
     "Regressor",
     "Request",
     "RunConfig",

@@ -32,6 +32,7 @@ from .options import (
 )
 from .outputs import evaluate_outputs
 from .pairs import grouped, read_pairs, ungrouped
+from .restored import evaluate_restored
 from .texts import evaluate_texts
 from .translate import one_line
 
@@ -80,11 +81,12 @@ def evaluate(
     bits_per_byte, word_perplexity; a plain file is read as the training data were. A classifier by
     accuracy and macro_f1; its texts are the source and their labels the target. A tagger by
     entity_f1, precision, recall, strict_f1, accuracy; answers by f1 and exact; values by spearman,
-    pearson, mse.
+    pearson, mse. A pre-trained model by the loss and the share of right answers of what it was
+    asked, beside the share that the most frequent answer gets to.
 
     Example: headway evaluate runs/mine --source test.en --target test.de
     """
-    from ..api import LanguageModel, Predictor, load
+    from ..api import LanguageModel, Predictor, Pretrained, load
 
     set_threads(threads)
     translator = load(run, *(more or []))
@@ -101,6 +103,11 @@ def evaluate(
         others = {"--source": source, "--target": target, "--outputs": outputs, "--cut": cut}
         refuse_options(run, "language", {**of_translation, **others})
         evaluate_texts(run, translator, data, form, metric, as_json)
+        return
+    if isinstance(translator, Pretrained):
+        others = {"--source": source, "--target": target, "--outputs": outputs, "--cut": cut}
+        refuse_options(run, "pretrain", {**of_translation, **others})
+        evaluate_restored(run, translator, data, form, metric, as_json)
         return
     if isinstance(translator, Predictor):
         refuse_options(run, translator.config.task, of_translation)

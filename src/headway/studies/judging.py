@@ -17,7 +17,6 @@ from ..errors import ConfigError
 from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
 from ..runs import RunDir
-from ..tasks import TASKS
 from .lengths import ByLength, buckets, measured
 
 ScoredSet = Literal["test", "valid"]
@@ -109,7 +108,7 @@ def scored_rows(config: RunConfig) -> Iterator[Row]:
     """The rows of the data a run is scored on; a running text is one."""
     name, root = scored_set(config), Path(config.data.root or ".")
     corpora = as_corpora(getattr(config.data, name), f"data.{name}")
-    columns = TASKS[config.task].columns_of(corpora, root)
+    columns = config.kind.columns_of(corpora, root)
     for corpus in corpora:
         yield from read_whole(corpus, columns, root)
 

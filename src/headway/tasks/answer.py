@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -81,35 +81,37 @@ class Guesses:
 class Answer(Task):
     """The task with its codecs.
 
+    Attributes:
+        how: the settings; `settled` makes a class that has them.
+        size: tokens of a window, question and marks included.
+
     Args:
         answers: codec of the answers, which knows whether there may be none.
-        size: tokens of a window, question and marks included.
     """
 
     name = "answer"
     columns = ("question", "context", "answers")
-    options = ("answer", "data")
     needs = frozenset({"read"})
     family = "encoder"
     lengths = ("window",)
     metrics = ("f1", "exact", "answered_f1", "answered_exact", "unanswered_exact")
     validated = ("f1", "exact")
+    how: ClassVar[AnswerConfig] = AnswerConfig()
+    size: ClassVar[int] = DataConfig.max_length
 
-    def __init__(
-        self,
-        codec: TextCodec,
-        answers: SpanCodec,
-        how: AnswerConfig | None = None,
-        size: int = DataConfig.max_length,
-    ) -> None:
+    def __init__(self, codec: TextCodec, answers: SpanCodec) -> None:
         self.codec = codec
         self.question = TextCodec(codec.tokenizer, ends=False)
         self.context = PlacedCodec(self.question)
         self.answers = answers
-        self.how = how or AnswerConfig()
-        self.size = size
         self.derived = {"characters": ("context", DocumentCodec())}
         self._n_marks = len(codec.pair([], [])[0])
+
+    @classmethod
+    def settled(cls, how: AnswerConfig, size: int) -> "type[Answer]":
+        """The same task with its settings."""
+        own = {"how": how, "size": size, "__module__": cls.__module__}
+        return type(cls.__name__, (cls,), own)
 
     @classmethod
     def learn(cls, rows: Rows, text: TextConfig) -> "Answer":  # type: ignore[override]
@@ -133,11 +135,9 @@ class Answer(Task):
         self.answers.save(folder / "answers.json")
 
     @classmethod
-    def load(  # type: ignore[override]
-        cls, folder: Path, answer: AnswerConfig, data: DataConfig
-    ) -> "Answer":
+    def load(cls, folder: Path) -> "Answer":
         codec = TextCodec.load(folder / "tokenizer.json", reads=True)
-        return cls(codec, SpanCodec.load(folder / "answers.json"), answer, data.max_length)
+        return cls(codec, SpanCodec.load(folder / "answers.json"))
 
     @property
     def codecs(self) -> dict[str, Codec]:

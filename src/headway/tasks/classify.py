@@ -63,7 +63,7 @@ class Classify(Task):
         self.labels.save(folder / "labels.json")
 
     @classmethod
-    def load(cls, folder: Path, **options: Any) -> "Classify":
+    def load(cls, folder: Path) -> "Classify":
         return cls(Texts.load(folder), LabelCodec.load(folder / "labels.json"))
 
     @property

@@ -62,7 +62,7 @@ class Regress(Task):
         self.value.save(folder / "value.json")
 
     @classmethod
-    def load(cls, folder: Path, **options: Any) -> "Regress":
+    def load(cls, folder: Path) -> "Regress":
         return cls(Texts.load(folder), ValueCodec.load(folder / "value.json"))
 
     @property

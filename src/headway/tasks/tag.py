@@ -77,7 +77,7 @@ class Tag(Task):
         self.tags.save(folder / "tags.json")
 
     @classmethod
-    def load(cls, folder: Path, **options: Any) -> "Tag":
+    def load(cls, folder: Path) -> "Tag":
         tags = TagCodec.load(folder / "tags.json")
         return cls(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
 

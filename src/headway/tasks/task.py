@@ -39,9 +39,11 @@ class Task(Apart, ABC):
         optional: columns that data may go without.
         settings: sections of the run file by which codecs are learned; `learn` takes them by these
             names.
-        options: further sections by which a task works; `load` takes them by these names.
         needs: abilities that it asks of a family.
         has_source: whether a batch holds a source beside what is predicted.
+        in_sentences: whether every row is a document, stored in blocks with the beginnings of its
+            sentences.
+        begins: whether texts that are read begin with the begin mark, whatever `[text]` says.
         family: what is trained where the run file names no model.
         lengths: the sizes that count against a batch's tokens, the one to sort by first; columns,
             or what `sizes` gives.
@@ -55,9 +57,10 @@ class Task(Apart, ABC):
     columns: tuple[str, ...]
     optional: ClassVar[frozenset[str]] = frozenset()
     settings: ClassVar[tuple[str, ...]] = ("text",)
-    options: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[frozenset[Ability]]
     has_source: ClassVar[bool] = True
+    in_sentences: ClassVar[bool] = False
+    begins: ClassVar[bool] = False
     family: ClassVar[str]
     lengths: tuple[str, ...]
     label_smoothing: ClassVar[float] = 0.0
@@ -121,12 +124,8 @@ class Task(Apart, ABC):
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: Path, **options: Any) -> Self:
-        """What `save` wrote.
-
-        Args:
-            options: those that `options` names.
-        """
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote."""
 
     @property
     @abstractmethod
@@ -141,6 +140,21 @@ class Task(Apart, ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The vocabulary in plain data, for people: `kind` and sizes."""
+
+    def block(self, data: DataConfig) -> int:
+        """Tokens of a block of running text or of a document, as stored.
+
+        Raises:
+            ConfigError: there is no room in it.
+        """
+        return data.block
+
+    def check(self, store: Store) -> None:
+        """Looks at prepared data once.
+
+        Raises:
+            DataError: they are nothing to learn from.
+        """
 
     @abstractmethod
     def batch(

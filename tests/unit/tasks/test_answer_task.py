@@ -39,7 +39,7 @@ def values(row):
 
 def made(folder, rows=ROWS, size=9, text=None, **how):
     learned = Answer.learn(lambda: iter(map(values, rows)), text or TextConfig(kind="words"))
-    task = Answer(learned.codec, learned.answers, AnswerConfig(**how), size)
+    task = Answer.settled(AnswerConfig(**how), size)(learned.codec, learned.answers)
     lines = "".join(json.dumps(line(*row)) + "\n" for row in rows)
     (folder / "a.jsonl").write_text(lines, "utf-8")
     found = prepare(
@@ -76,7 +76,7 @@ def ids_of(task, *words):
 def test_codecs_are_saved_and_loaded(tmp_path):
     task, _ = made(tmp_path)
     task.save(tmp_path)
-    loaded = Answer.load(tmp_path, AnswerConfig(longest=3), DataConfig(train="x", max_length=40))
+    loaded = Answer.settled(AnswerConfig(longest=3), 40).load(tmp_path)
     assert (loaded.size, loaded.how.longest, loaded.answers.may_lack) == (40, 3, True)
     for column, codec in task.codecs.items():
         assert loaded.codecs[column].fingerprint() == codec.fingerprint()
@@ -158,7 +158,7 @@ def test_the_best_span_over_all_windows(tmp_path):
     start = math.exp(3) / (math.exp(3) + math.exp(2) + 4)
     assert found.best[0].probability == pytest.approx(start * math.exp(5) / (math.exp(5) + 5))
     assert task.answer(found).start == 10
-    short = Answer(task.codec, task.answers, AnswerConfig(longest=1), 9)
+    short = Answer.settled(AnswerConfig(longest=1), 9)(task.codec, task.answers)
     [found] = short.predict(model, [task.stored(store, 1)], 3)
     assert found.best[0][:2] == (12, 17)
 
@@ -188,7 +188,7 @@ def test_no_answer(tmp_path):
     [none, _] = task.predict(unsure, asked)
     assert none.none == pytest.approx(math.exp(4) / (math.exp(4) + 5))
     assert task.answer(none) is None
-    always = Answer(task.codec, type(task.answers)(may_lack=False), task.how, 9)
+    always = type(task)(task.codec, type(task.answers)(may_lack=False))
     assert always.answer(none) is not None
 
 
@@ -265,4 +265,10 @@ def test_dropout_of_merges_is_refused(tmp_path):
 def test_the_families_that_fit():
     able = {name for name, family in FAMILIES.items() if TASKS["answer"].fits(family)}
     assert able == {"encoder", "recurrent_encoder"}
-    assert RunConfig(DATA, task="answer").model.family == "encoder"
+    config = RunConfig(DATA, task="answer")
+    assert (config.model.family, config.answer) == ("encoder", AnswerConfig())
+    assert (config.kind.how, config.kind.size) == (config.answer, DATA.max_length)
+    with pytest.raises(
+        ValueError, match=r'\[answer\] is for task = "answer", and this run file has'
+    ):
+        RunConfig(DATA, task="tag", answer=AnswerConfig())
