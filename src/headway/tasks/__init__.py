@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..data.corpora import DataConfig
 from .answer import Answer, AnswerConfig
 from .classify import Classify
 from .denoise import T5, Bart
@@ -28,18 +29,23 @@ OBJECTIVES: dict[str, type[Pretrain]] = {
 """The kinds of `pretrain`, by objective."""
 
 
-def kind_of(task: str, pretrain: Any, answer: AnswerConfig | None, max_length: int) -> type[Task]:
-    """The task of a run file.
+def kind_of(
+    task: str,
+    pretrain: Any = None,
+    answer: AnswerConfig | None = None,
+    max_length: int = DataConfig.max_length,
+) -> type[Task]:
+    """The task of a run file, with the settings that it has of its own.
 
     Args:
-        pretrain: the settings of its objective, where it has one.
+        pretrain: those of its objective, where it has one.
         answer: how answers are looked for, where they are.
         max_length: tokens that are read at once.
     """
     if task == Pretrain.name:
         return OBJECTIVES[pretrain.objective].settled(pretrain)
-    if task == Answer.name and answer is not None:
-        return Answer.settled(answer, max_length)
+    if task == Answer.name:
+        return Answer.settled(answer or AnswerConfig(), max_length)
     return TASKS[task]
 
 
