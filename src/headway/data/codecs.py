@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Codec(Protocol):
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
         """One array per text."""
 
-    def decode(self, values: Sequence[int]) -> str:
+    def decode(self, values: Sequence[Any]) -> str:
         """The text behind one array."""
 
     def complaint(self, text: str) -> str | None:
