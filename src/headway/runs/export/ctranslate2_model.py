@@ -14,9 +14,9 @@ from ...errors import MissingExtra
 from ...models.transformer import Transformer, TransformerConfig
 from ...text import BOS, EOS, UNK, Tokenizer
 from ...text.specials import SPECIALS, vocabulary_name
+from ..hugging_face.spelling_out import position_table
+from ..obstacles import Obstacles
 from .codec import pieces, write_tokenizer
-from .hugging_face import position_table
-from .obstacles import Obstacles
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "silu": "SWISH"}
 
