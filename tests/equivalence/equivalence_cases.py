@@ -16,6 +16,7 @@ import torch
 
 from headway.data.collate import pair_batch
 from headway.models import FAMILIES, SequenceModel, Vocabularies
+from headway.models.family import Head
 from headway.search import Hypothesis
 from headway.text import BOS, EOS, PAD
 
@@ -73,6 +74,7 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "first": {"pooling": "first", "positions": "rotary"},
     "post-norm": {"residual": "post", "positions": "learned", "max_positions": 40},
     "cosine": {"score": "cosine", "d_value": 5},
+    "bert": {"preset": "bert-tiny", "max_positions": 40},
 }
 RECURRENT_ENCODERS: dict[str, dict[str, Any]] = {
     "lstm": {"cell": "lstm", "layers": 2, "bidirectional": False},
@@ -120,11 +122,17 @@ class Case:
         """Whether it learns by counting, not by gradient."""
         return FAMILIES[self.family].learns == "counting"
 
-    def build(self, vocabulary: int = VOCABULARY, dropout: float = 0.0, seed: int = 0) -> Any:
+    def build(
+        self,
+        vocabulary: int = VOCABULARY,
+        dropout: float = 0.0,
+        seed: int = 0,
+        head: Head = "linear",
+    ) -> Any:
         """A random model in evaluation mode; one that counts has seen some labelled texts."""
         family, sizes = FAMILIES[self.family], Vocabularies(vocabulary, vocabulary, shared=True)
         if "classify" in self.abilities:
-            sizes = Vocabularies(vocabulary, LABELS, shared=False)
+            sizes = Vocabularies(vocabulary, LABELS, shared=False, head=head)
         if family.count is not None and "classify" in self.abilities:
             return family.count(family.config(**self.settings), sizes, labelled(vocabulary))
         given = {**SMALL.get(self.family, {}), "dropout": dropout, **self.settings}

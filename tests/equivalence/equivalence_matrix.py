@@ -79,7 +79,7 @@ WITHOUT_ATTENTION = (
 )
 WITHOUT_SOURCE = ("decoder", *DECODERS, "recurrent_decoder", *RECURRENT_DECODERS, *COUNTED)
 STEPPING = ("cached", "prefix", "greedy", "wide", "best", "terms", "drawn", "forced")
-ENCODERS = ("encoder", "encoder first", "encoder post-norm", "encoder cosine")
+ENCODERS = ("encoder", "encoder first", "encoder post-norm", "encoder cosine", "encoder bert")
 RECURRENT_ENCODERS = ("recurrent_encoder", "recurrent_encoder lstm", "recurrent_encoder rnn mean")
 BAGS = ("bag", "bag counts")
 LABELLERS = (*BAGS, *RECURRENT_ENCODERS, *ENCODERS)

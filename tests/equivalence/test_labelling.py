@@ -1,4 +1,4 @@
-"""Models that give labels: batches, padding, edges, looking, updates, references.
+"""Models that read and give labels: batches, padding, edges, looking, updates, references.
 
 The encoder against `torch.nn.TransformerEncoder`, the recurrent one against the cells of `torch.nn`
 one word at a time, the bag against scikit-learn.
@@ -6,6 +6,7 @@ one word at a time, the bag against scikit-learn.
 
 import math
 
+import pytest
 import torch
 from equivalence_cases import EOS, LABELS, VOCABULARY, equivalence, labelled, words
 
@@ -24,16 +25,27 @@ D, F, H = 16, 24, 2
 
 
 def some_texts(seed=0, lengths=(5, 1, 9, 3, 0, 6)):
-    """Texts of unequal lengths, one of them nothing but its end, with labels."""
+    """Texts of unequal lengths, one of them nothing but its end, in two parts and with labels."""
     texts = [[*words(n, seed + 10 * i), EOS] for i, n in enumerate(lengths)]
     batch = source_batch([torch.tensor(text).numpy() for text in texts])
-    return {**batch, "label": torch.arange(len(texts)) % LABELS}
+    segment = (torch.arange(batch["src"].size(1)) > 2).long().expand_as(batch["src"])
+    return {**batch, "segment": segment, "label": torch.arange(len(texts)) % LABELS}
 
 
 def rows(batch, start, stop):
     """Some rows, without the columns that are padding for all of them."""
     width = int(batch["src_valid"][start:stop].sum(1).max())
     return {n: v[start:stop, :width] if v.dim() > 1 else v[start:stop] for n, v in batch.items()}
+
+
+def more_padding(batch):
+    """The texts with more columns, filled with words that must not be looked at."""
+    filling = torch.full((6, 4), 7)
+    return {
+        "src": torch.cat([batch["src"].where(batch["src_valid"], 7), filling], dim=1),
+        "src_valid": torch.cat([batch["src_valid"], filling != 7], dim=1),
+        "segment": torch.cat([batch["segment"], filling % 2], dim=1),
+    }
 
 
 @torch.inference_mode()
@@ -52,12 +64,8 @@ def test_a_batch_is_labelled_as_its_texts_are(case):
 @equivalence("padded", "classify")
 def test_padding_changes_no_label(case):
     model, batch = case.build(), some_texts()
-    filling = torch.full((6, 4), 7)
-    wider = {
-        "src": torch.cat([batch["src"].where(batch["src_valid"], 7), filling], dim=1),
-        "src_valid": torch.cat([batch["src_valid"], filling != 7], dim=1),
-    }
-    torch.testing.assert_close(logits_of(model, wider), logits_of(model, batch), **CLOSE)
+    found = logits_of(model, more_padding(batch))
+    torch.testing.assert_close(found, logits_of(model, batch), **CLOSE)
 
 
 @equivalence("edges", "classify")
@@ -68,6 +76,48 @@ def test_an_empty_text_a_word_and_the_longest_text_are_labelled(case):
     assert found.isfinite().all()
     alone = torch.cat([logits_of(model, rows(batch, i, i + 1)) for i in range(3)])
     torch.testing.assert_close(found, alone, **CLOSE)
+
+
+@torch.inference_mode()
+def read(model, batch):
+    """All that a reader gives, of tokens only what is no padding."""
+    (states, pooled), valid = model(batch), batch["src_valid"]
+    return states[valid], pooled, model.logits(batch), model.token_logits(batch)[valid]
+
+
+def alone(model, batch):
+    """The same, one text after another."""
+    singles = [read(model, rows(batch, i, i + 1)) for i in range(batch["src"].size(0))]
+    return tuple(torch.cat(part) for part in zip(*singles, strict=True))
+
+
+both_heads = pytest.mark.parametrize("head", ["linear", "masked_next"])
+
+
+@both_heads
+@equivalence("batch", "read")
+def test_a_batch_is_read_as_its_texts_are(case, head):
+    model, batch = case.build(head=head), some_texts()
+    torch.testing.assert_close(read(model, batch), alone(model, batch), **CLOSE)
+    assert read(model, batch)[0].std(0).min() > 1e-3  # unlike tokens, unlike states
+
+
+@both_heads
+@equivalence("padded", "read")
+def test_padding_changes_no_state(case, head):
+    model, batch = case.build(head=head), some_texts()
+    wider = more_padding(batch)
+    torch.testing.assert_close(read(model, wider), read(model, batch), **CLOSE)
+
+
+@both_heads
+@equivalence("edges", "read")
+def test_an_empty_text_a_word_and_the_longest_text_are_read(case, head):
+    model, batch = case.build(head=head), some_texts(lengths=(0, 1, 39))
+    found = read(model, batch)
+    assert [len(part) for part in found] == [1 + 2 + 40, 3, 3, 1 + 2 + 40]
+    assert all(part.isfinite().all() for part in found)
+    torch.testing.assert_close(found, alone(model, batch), **CLOSE)
 
 
 @equivalence("ensemble", "classify")

@@ -48,6 +48,7 @@ markov selective          x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
 encoder first             .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 encoder post-norm         .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 encoder cosine            .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
+encoder bert              .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 recurrent_encoder lstm    .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 recurrent_encoder rnn mean.  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 bag counts                .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x

@@ -9,6 +9,7 @@ from .convolutional import CONVOLUTIONAL
 from .decoder import DECODER
 from .encoder import ENCODER
 from .family import Family, Output, Reader, SequenceModel, Vocabularies
+from .heads import MaskedReader
 from .markov import MARKOV
 from .recurrent import RECURRENT
 from .recurrent_decoder import RECURRENT_DECODER
@@ -33,6 +34,7 @@ FAMILIES: dict[str, Family] = {
 __all__ = [
     "FAMILIES",
     "Family",
+    "MaskedReader",
     "Output",
     "Reader",
     "SequenceModel",

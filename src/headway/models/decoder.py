@@ -43,10 +43,11 @@ class Decoder(SequenceModel):
         self.config = config
         make = LayerMaker(config)
         self.embed_scale = make.embed_scale
-        self.embedding = make_embedding(vocabularies.target, c.d_model)
+        self.embedding = make_embedding(vocabularies.target, c.d_model, make.embed_std)
         final = self.embedding if c.share else make_embedding(vocabularies.target, c.d_model)
         self.output = Output(final, c.output_bias)
         self.positions = make.positions()
+        self.embedding_norm = make.embedding_norm()
         self.dropout = Dropout(c.dropout)
         self.layers = nn.ModuleList(make.encoder_layer() for _ in range(c.layers))
         self.norm = make.final_norm()
@@ -79,7 +80,7 @@ class Decoder(SequenceModel):
 
     def _embed(self, tokens: Tensor, offset: int) -> Tensor:
         x = embedding(tokens, self.embedding) * self.embed_scale
-        return self.dropout(self.positions(x, offset))
+        return self.dropout(self.embedding_norm(self.positions(x, offset)))
 
     def _layers(self) -> list[EncoderLayer]:
         return [layer for layer in self.layers if isinstance(layer, EncoderLayer)]

@@ -12,16 +12,24 @@ from ..nn.cross_entropy import linear_cross_entropy, linear_log_prob
 from ..nn.dropout import Dropout
 from ..nn.step import State
 
-Ability = Literal["step", "score", "attend", "classify"]
+Head = Literal["linear", "masked", "masked_next"]
+Ability = Literal["step", "score", "attend", "classify", "read"]
 
 
 @dataclass(frozen=True)
 class Vocabularies:
-    """Sizes of the token sets a model reads and writes."""
+    """Sizes of the token sets a model reads and writes.
+
+    Attributes:
+        head: of a model that reads, what stands on its backbone: `linear` gives a logit for each of
+            `target` labels, `masked` one for each of the `source` words in the place of a token,
+            `masked_next` also tells whether the second of two texts follows the first.
+    """
 
     source: int
     target: int
     shared: bool
+    head: Head = "linear"
 
 
 def _nothing() -> None:
@@ -37,7 +45,8 @@ class Family:
             vocabularies)` that fills in whatever was left open.
         build: makes the module from resolved settings.
         abilities: `step` (can be searched), `score` (teacher-forced log probabilities), `attend`
-            (has attention to look at), `classify` (gives a label).
+            (has attention to look at), `classify` (gives a label), `read` (a `Reader`: it gives a
+            state of each token and a vector of each text).
         learns: by gradient, or by counting the training data once.
         source: whether a batch must hold a source beside what is predicted (`needed`), may hold one
             (`optional`), or has none (`none`), as for a language model.
@@ -84,8 +93,9 @@ class Reader(nn.Module):
     """A model that reads texts, as tasks see it: what it makes of them, and an output layer apart.
 
     All but `output` is in the backbone, which may be used with another head. A batch holds
-    `src (B, S)` and `src_valid (B, S)`, each text with its end mark. A family that learns by
-    counting has `logits` alone.
+    `src (B, S)` and `src_valid (B, S)`, each text with its end mark; where it holds pairs of texts,
+    `segment (B, S)` tells the second (1) from the first (0). A family that learns by counting has
+    `logits` alone.
 
     Args:
         backbone: from a batch to a state of each token (B, S, D) and a vector of each text (B, D).
@@ -138,7 +148,7 @@ class Output(nn.Module):
 
 
 def make_embeddings(
-    share: str, vocabularies: Vocabularies, d_model: int
+    share: str, vocabularies: Vocabularies, d_model: int, std: float | None = None
 ) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
     """Weights of source, target and output: one matrix (`all`), two (`target`) or three (`none`).
 
@@ -150,12 +160,12 @@ def make_embeddings(
             'model.share = "all" needs one vocabulary for source and target; '
             'set text.shared = true or model.share = "target"'
         )
-    target = make_embedding(vocabularies.target, d_model)
-    source = target if share == "all" else make_embedding(vocabularies.source, d_model)
+    target = make_embedding(vocabularies.target, d_model, std)
+    source = target if share == "all" else make_embedding(vocabularies.source, d_model, std)
     output = make_embedding(vocabularies.target, d_model) if share == "none" else target
     return source, target, output
 
 
-def make_embedding(size: int, d_model: int) -> nn.Parameter:
+def make_embedding(size: int, d_model: int, std: float | None = None) -> nn.Parameter:
     """Normal with standard deviation `1/sqrt(D)`: times sqrt(D) they have unit variance."""
-    return nn.Parameter(torch.randn(size, d_model) * d_model**-0.5)
+    return nn.Parameter(torch.randn(size, d_model) * (d_model**-0.5 if std is None else std))

@@ -18,6 +18,7 @@ from ..nn.dropout import Dropout
 from ..nn.pooling import mean_pool
 from ..nn.recurrent import Encoder
 from .family import Family, Reader, Vocabularies
+from .heads import MaskedReader, make_reader
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,10 @@ class Backbone(nn.Module):
         return states, last[:, -N_PARTS[self.config.cell]]  # of an LSTM its output, not its cell
 
 
-def build(config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> Reader:
-    backbone = Backbone(config, vocabularies.source)
-    return Reader(backbone, vocabularies.target, config.dropout)
+def build(config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> Reader | MaskedReader:
+    return make_reader(Backbone(config, vocabularies.source), vocabularies, config.dropout)
 
 
 RECURRENT_ENCODER = Family(
-    "recurrent_encoder", RecurrentEncoderConfig, build, frozenset({"classify"})
+    "recurrent_encoder", RecurrentEncoderConfig, build, frozenset({"read", "classify"})
 )

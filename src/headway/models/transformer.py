@@ -56,11 +56,13 @@ class Transformer(SequenceModel):
         self.config = config
         make = LayerMaker(config)
         self.embed_scale = make.embed_scale
-        source, target, final = make_embeddings(c.share, vocabularies, c.d_model)
+        source, target, final = make_embeddings(c.share, vocabularies, c.d_model, make.embed_std)
         self.source_embedding, self.target_embedding = source, target
         self.output = Output(final, c.output_bias)
         # Learned codes of the two sides are apart; fixed ones are the same function.
         self.positions, self.target_positions = make.positions(), make.positions()
+        self.source_embedding_norm = make.embedding_norm()
+        self.target_embedding_norm = make.embedding_norm()
         self.dropout = Dropout(c.dropout)
         self.encoder = nn.ModuleList(make.encoder_layer() for _ in range(c.encoder_layers))
         self.decoder = nn.ModuleList(make.decoder_layer() for _ in range(c.decoder_layers))
@@ -74,7 +76,8 @@ class Transformer(SequenceModel):
     def encode(self, src: Tensor, src_valid: Tensor) -> Tensor:
         """src (B, S) -> memory (B, S, D)."""
         mask = masks.padding(src_valid)
-        x = self._embed(src, self.source_embedding, self.positions, 0)
+        x = embedding(src, self.source_embedding) * self.embed_scale
+        x = self.dropout(self.source_embedding_norm(self.positions(x, 0)))
         for layer in self.encoder:
             x = layer(x, mask)
         return self.encoder_norm(x)
@@ -83,7 +86,7 @@ class Transformer(SequenceModel):
         """tgt (B, T) after BOS, memory (B, S, D) -> hidden (B, T, D)."""
         mask = masks.causal(tgt.size(1), tgt.size(1), tgt.device)
         memory_mask = masks.padding(src_valid)
-        x = self._embed(tgt, self.target_embedding, self.target_positions, 0)
+        x = self._embed(tgt, 0)
         for layer in self.decoder:
             x = layer(x, memory, mask, memory_mask)
         return self.decoder_norm(x)
@@ -103,7 +106,7 @@ class Transformer(SequenceModel):
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         memory, past = state.memory, state.cache["past"]
         assert isinstance(past, Past)
-        x = self._embed(tokens, self.target_embedding, self.target_positions, past.length)
+        x = self._embed(tokens, past.length)
         mask = past.open(tokens.size(1), tokens.size(2))
         memory_mask = masks.Shared(masks.padding(memory["valid"]))
         for i, layer in enumerate(self._decoder_layers()):
@@ -112,9 +115,10 @@ class Transformer(SequenceModel):
         hidden = self.decoder_norm(x[:, :, -1])  # (B, N, D)
         return self.output(hidden), state.successor(state.cache)
 
-    def _embed(self, tokens: Tensor, weight: Tensor, positions: nn.Module, offset: int) -> Tensor:
-        x = embedding(tokens, weight) * self.embed_scale
-        return self.dropout(positions(x, offset))
+    def _embed(self, tokens: Tensor, offset: int) -> Tensor:
+        """Of the target, (..., T) at positions from `offset` on."""
+        x = embedding(tokens, self.target_embedding) * self.embed_scale
+        return self.dropout(self.target_embedding_norm(self.target_positions(x, offset)))
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:
         for layer in self.decoder:

@@ -28,6 +28,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     "small": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "layers": 4, "dropout": 0.1},
     "base": {"d_model": 512, "d_ff": 2048, "n_heads": 8, "layers": 6, "dropout": 0.1},
     "big": {"d_model": 1024, "d_ff": 4096, "n_heads": 16, "layers": 6, "dropout": 0.3},
+    # Devlin et al. 2019; the smaller ones: Turc et al. 2019.
+    "bert-tiny": {"d_model": 128, "d_ff": 512, "n_heads": 2, "layers": 2, "dropout": 0.1},
+    "bert-mini": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "layers": 4, "dropout": 0.1},
+    "bert-small": {"d_model": 512, "d_ff": 2048, "n_heads": 8, "layers": 4, "dropout": 0.1},
+    "bert-base": {"d_model": 768, "d_ff": 3072, "n_heads": 12, "layers": 12, "dropout": 0.1},
+    "bert-large": {"d_model": 1024, "d_ff": 4096, "n_heads": 16, "layers": 24, "dropout": 0.1},
 }
 
 
@@ -89,6 +95,8 @@ class LayerSettings:
     """Number of learned positions."""
     scale_embeddings: bool = True
     """Multiply embeddings by `sqrt(d_model)`."""
+    embedding_norm: bool = False
+    """A norm after the sum of embeddings and positions, as BERT and BART have it."""
 
     def __post_init__(self) -> None:
         if self.d_model and self.n_heads and not self.d_head and self.d_model % self.n_heads:
@@ -127,6 +135,19 @@ class LayerMaker:
     def embed_scale(self) -> float:
         c = self.settings
         return math.sqrt(c.d_model) if c.scale_embeddings else 1.0
+
+    @property
+    def embed_std(self) -> float:
+        """How far embeddings lie from zero at first: once scaled they have unit variance.
+
+        Where nothing is scaled they begin small, as those of BERT and GPT-2, since the same matrix
+        is the output layer.
+        """
+        c = self.settings
+        return c.d_model**-0.5 if c.scale_embeddings else 0.02
+
+    def embedding_norm(self) -> nn.Module:
+        return self.norm() if self.settings.embedding_norm else nn.Identity()
 
     def positions(self) -> nn.Module:
         """What is added to embeddings."""

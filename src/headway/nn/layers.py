@@ -39,6 +39,14 @@ def make_norm(kind: str, d_model: int, eps: float) -> nn.Module:
     return {"layer": nn.LayerNorm, "rms": RMSNorm}[kind](d_model, eps=eps)
 
 
+def make_dense(n_in: int, n_out: int) -> nn.Linear:
+    """A linear layer with bias, with Glorot's bounds."""
+    linear = nn.Linear(n_in, n_out)
+    nn.init.xavier_uniform_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    return linear
+
+
 class PreNorm(nn.Module):
     """`x + dropout(f(norm(x)))`."""
 

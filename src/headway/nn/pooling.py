@@ -1,9 +1,24 @@
 """From the states of a text to one vector."""
 
-from torch import Tensor
+from torch import Tensor, nn
+
+from .layers import make_dense
 
 
 def mean_pool(states: Tensor, valid: Tensor) -> Tensor:
     """The mean over what is no padding. Shape: (B, S, D), valid (B, S) -> (B, D)."""
     weights = valid[:, :, None].to(states.dtype)
     return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
+
+
+class Pooler(nn.Module):
+    """`tanh(W x + b)`, over the state of the first token (Devlin et al. 2019)."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.dense = make_dense(d_model, d_model)
+
+    def forward(self, pooled: Tensor) -> Tensor:
+        """Shape: (B, D) -> (B, D)."""
+        found: Tensor = self.dense(pooled).tanh()
+        return found

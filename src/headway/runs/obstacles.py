@@ -13,6 +13,11 @@ class Obstacles:
     def add(self, key: str, value: Any, reason: str) -> None:
         self.found.append(f"{key} = {json.dumps(value)} ({reason})")
 
+    def check_embeddings(self, config: Any) -> None:
+        """The layouts that are written add positions to embeddings, and that is all."""
+        if config.embedding_norm:
+            self.add("model.embedding_norm", True, "no norm after the embeddings")
+
     def check_score(self, score: str) -> None:
         """No library has another attention score than the usual one."""
         if score != "scaled_dot":

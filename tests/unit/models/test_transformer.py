@@ -83,9 +83,9 @@ def test_embeddings_are_scaled_by_the_root_of_the_width():
     tokens = torch.tensor([[4, 5]])
     plain = small(positions="none", scale_embeddings=False)
     scaled = small(positions="none")
-    embed = lambda m: m._embed(tokens, m.source_embedding, m.positions, 0)  # noqa: E731
-    torch.testing.assert_close(embed(plain) * 8**0.5, embed(scaled))
-    torch.testing.assert_close(embed(plain)[0], plain.source_embedding[tokens[0]])
+    for model, factor in ((plain, 1.0), (scaled, 8**0.5)):
+        expected = model.target_embedding[tokens] * factor
+        torch.testing.assert_close(model._embed(tokens, 0), expected)
 
 
 def test_without_positions_the_encoder_is_equivariant():

@@ -1,8 +1,8 @@
-"""Pooling: the mean over what is no padding."""
+"""Pooling: the mean over what is no padding, and BERT's layer over the first token."""
 
 import torch
 
-from headway.nn.pooling import mean_pool
+from headway.nn.pooling import Pooler, mean_pool
 
 
 def test_padding_is_left_out():
@@ -15,3 +15,13 @@ def test_a_row_of_padding_alone_is_zero():
     assert mean_pool(torch.ones(1, 2, 3), torch.zeros(1, 2, dtype=torch.bool)).tolist() == [
         [0.0] * 3
     ]
+
+
+def test_pooler_by_its_formula():
+    torch.manual_seed(0)
+    pooler = Pooler(3)
+    assert pooler.dense.bias.tolist() == [0, 0, 0]
+    torch.nn.init.normal_(pooler.dense.bias)
+    x = torch.randn(2, 3)
+    expected = torch.tanh(x @ pooler.dense.weight.T + pooler.dense.bias)
+    torch.testing.assert_close(pooler(x), expected)

@@ -100,6 +100,9 @@ def test_what_no_layout_has_is_named_with_its_key():
     assert found(norm="rms") == ['model.norm = "rms" (only layer normalisation)']
     assert found(norm_eps=0.1) == ["model.norm_eps = 0.1 (must be 1e-05)"]
     assert found(score="additive") == ['model.score = "additive" (only scaled dot products)']
+    assert found(embedding_norm=True) == [
+        "model.embedding_norm = true (no norm after the embeddings)"
+    ]
     assert found(gated=True) == ["model.gated = true (no gates)"]
     assert found(d_head=6) == ["model.d_head = 6 (must be d_model / n_heads = 8)"]
     assert found(d_value=5) == ["model.d_value = 5 (must be d_head = 8)"]

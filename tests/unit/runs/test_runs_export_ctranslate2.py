@@ -83,6 +83,12 @@ def test_another_score_is_named():
     ]
 
 
+def test_a_norm_after_the_embeddings_is_named():
+    assert obstacles(build(embedding_norm=True).config) == [
+        "model.embedding_norm = true (no norm after the embeddings)"
+    ]
+
+
 def test_the_tokenizer_beside_it_gives_what_the_engine_takes(tmp_path):
     tokenizer = train_tokenizer(["the cat sat on the mat"], TokenizerConfig(kind="bpe", size=264))
     write_ctranslate2(tmp_path, build(tokenizer), WORDS, tokenizer, N_POSITIONS, "float32")

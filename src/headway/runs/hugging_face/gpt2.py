@@ -9,6 +9,7 @@ from .layout import Layout
 from .rows import Row, matrix, norm, reads, stack, writes
 from .settings import (
     ACTIVATIONS,
+    BARE_EMBEDDINGS,
     LAYER_NORM,
     SCALED_DOT,
     UNGATED,
@@ -82,6 +83,7 @@ GPT2 = Layout(
         BuiltIn("positions", "learned", "a table of positions", allowed=("sinusoidal", "none")),
         BuiltIn("scale_embeddings", False, "embeddings are taken as they are"),
         BuiltIn("output_bias", False, "no bias on the output layer"),
+        BARE_EMBEDDINGS,
         LAYER_NORM,
         UNGATED,
         SCALED_DOT,

@@ -16,6 +16,7 @@ from .layout import Layout
 from .rows import Row, matrix, norm, packed, reads, stack, writes
 from .settings import (
     ACTIVATIONS,
+    BARE_EMBEDDINGS,
     LAYER_NORM,
     SCALED_DOT,
     UNGATED,
@@ -144,6 +145,7 @@ def common(
         Heads(("d_model", width), ("encoder_attention_heads", heads)),
         OutputBias(),
         SCALED_DOT,
+        BARE_EMBEDDINGS,
         LAYER_NORM,
         BuiltIn("norm_eps", 1e-5, "must be 1e-05"),
         UNGATED,

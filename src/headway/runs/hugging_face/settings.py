@@ -204,6 +204,7 @@ class Heads:
 
 
 LAYER_NORM = BuiltIn("norm", "layer", "only layer normalisation")
+BARE_EMBEDDINGS = BuiltIn("embedding_norm", False, "no norm after the embeddings")
 UNGATED = BuiltIn("gated", False, "no gates")
 SCALED_DOT = BuiltIn("score", "scaled_dot", "only scaled dot products")
 WITH_BIAS = BuiltIn("bias", True, "", allowed=(False,))  # none is written as zeros
