@@ -23,7 +23,7 @@ from headway.errors import DataError
 from headway.models import SequenceModel
 from headway.tasks.loss import Batch
 from headway.tasks.sequence_loss import SequenceLoss
-from headway.text import EOS, PAD, UNK
+from headway.text import BOS, EOS, PAD, UNK
 from headway.training.optimiser import make_optimizer
 from headway.training.processes import Processes
 from headway.training.settings import TrainConfig
@@ -66,7 +66,7 @@ class Examples:
 
     def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
         source, target = self.columns["source"], self.columns["target"]
-        return pair_batch([source[i] for i in indices], [target[i] for i in indices])
+        return pair_batch([source[i] for i in indices], [target[i] for i in indices], BOS)
 
 
 def synthetic(vocabulary: int, sentences: int = SENTENCES) -> Examples:

@@ -258,7 +258,7 @@ def make_batch(
 ) -> dict[str, torch.Tensor]:
     """Padded tensors; every sequence ends with END."""
     ended = [[np.array([*s, EOS]) for s in side] for side in (sources, targets or sources)]
-    return pair_batch(*ended)
+    return pair_batch(*ended, BOS)
 
 
 def some_batch(seed: int = 0, vocabulary: int = VOCABULARY) -> dict[str, torch.Tensor]:

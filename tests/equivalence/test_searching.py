@@ -109,7 +109,8 @@ def test_search_score_is_forced_score_is_teacher_forced(case, k):
         walked = forced(model, sources, targets, valid, bos=BOS)
         begin = torch.full_like(targets[:, :1], BOS)
         teacher = {**sources, "tgt_in": torch.cat([begin, targets[:, :-1]], dim=1)}
-        passed = forced_log_probs(model, {**teacher, "tgt_out": targets, "tgt_valid": valid})
+        teacher |= {"tgt_out": targets, "tgt_valid": valid}
+        passed = forced_log_probs(model, teacher, BOS)
         torch.testing.assert_close(walked[valid], passed, rtol=1e-4, atol=1e-4)
         for one, scores, mask in zip(found, walked, valid, strict=True):
             assert one.token_log_probs == pytest.approx(scores[mask].tolist(), abs=1e-4)

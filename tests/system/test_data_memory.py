@@ -67,7 +67,7 @@ MEASURE = textwrap.dedent(
     prepared = prepare([corpus], codecs, stores, root=folder, max_length=256, leak_check=check)
     assert prepared.reused
     batches = Batches(prepared.store, ("target", "source"), 4096, seed=1)
-    seen = sum(len(collate(prepared.store, batch)["src"]) for batch in batches.epoch(0))
+    seen = sum(len(collate(prepared.store, batch, bos=1)["src"]) for batch in batches.epoch(0))
     reached("batches")
     figures |= {"examples": len(prepared.store), "seen": seen}
     figures |= {"leaks": prepared.leaks.pairs["valid"]}

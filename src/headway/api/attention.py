@@ -75,13 +75,16 @@ def _chosen(names: Sequence[str], layer: Layer) -> Sequence[str]:
 
 @torch.inference_mode()
 def look(
-    models: Sequence[SequenceModel], sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]
+    models: Sequence[SequenceModel],
+    sources: Sequence[np.ndarray],
+    targets: Sequence[np.ndarray],
+    bos: int,
 ) -> list[tuple[dict[str, np.ndarray], list[list[str]]]]:
     """Maps and crossing names of encoded pairs, through one forced pass of each model.
 
     Names of several models have the model's number before them, as in `1.decoder.0.cross`.
     """
-    batch = told_apart(pair_batch(sources, targets))
+    batch = told_apart(pair_batch(sources, targets, bos))
     found: dict[str, Tensor] = {}
     crossing = []
     shape = (batch["tgt_in"].size(1), batch["src"].size(1))  # (T, S)

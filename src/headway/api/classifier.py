@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from ..data.codecs import TextCodec
 from ..errors import DataError
 from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
@@ -126,7 +125,7 @@ class Classifier(Trained):
         encoded = self.task.codec.encode_batch(texts)
         for number, ids in enumerate(encoded):
             if len(ids) > self.max_length and too_long == "cut":
-                end = np.array([TextCodec.eos], ids.dtype)
+                end = np.array([self.task.codec.eos], ids.dtype)
                 encoded[number] = np.concatenate([ids[: self.max_length - 1], end])
             check_length(
                 len(encoded[number]),

@@ -24,7 +24,6 @@ from ..data.corpora import default_cache
 from ..errors import ConfigError, MissingExtra, RunError
 from ..runs.directory import WEIGHTS
 from ..search import Hypothesis, SearchConfig, length_limits
-from ..text import EOS
 from .export import export
 from .peers import load_ctranslate2
 
@@ -67,6 +66,7 @@ class CTranslate2Engine:
         self._translator = load_ctranslate2(folder, compute_type, n_threads, device)
         self._source, self._target = _vocabularies(folder)
         self._ids = {token: index for index, token in enumerate(self._target)}
+        self._end = _end_mark(folder)
 
     @classmethod
     def of_run(
@@ -193,7 +193,7 @@ class CTranslate2Engine:
 
     def _hypothesis(self, tokens: list[str], score: float, alpha: float) -> Hypothesis:
         ids = [self._ids[token] for token in tokens]
-        is_finished = bool(ids) and ids[-1] == EOS
+        is_finished = tokens[-1:] == [self._end]
         log_prob = score * max(1, len(ids)) ** alpha
         return Hypothesis(ids[:-1] if is_finished else ids, log_prob, score, [], is_finished)
 
@@ -269,13 +269,23 @@ def _vocabularies(folder: Path) -> tuple[list[str], list[str]]:
         if shared.exists()
         else [folder / f"{side}_vocabulary.json" for side in ("source", "target")]
     )
+    source, target = (_read(file, "vocabulary") for file in files)
+    return source, target
+
+
+def _end_mark(folder: Path) -> str:
+    """The token that ends an output."""
+    mark: str = _read(folder / "config.json", "configuration")["eos_token"]
+    return mark
+
+
+def _read(file: Path, what: str) -> Any:
     try:
-        source, target = (json.loads(file.read_text(encoding="utf-8")) for file in files)
+        return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(
-            f"{folder} has no readable vocabulary ({error}); export the run again"
+            f"{file.parent} has no readable {what} ({error}); export the run again"
         ) from error
-    return source, target
 
 
 def _limits(sources: Sequence[np.ndarray], config: SearchConfig) -> list[int]:

@@ -137,10 +137,10 @@ def _write_hf(trained: Trained, folder: Path) -> Layout:
     model, vocabularies = trained.only_model("an export"), trained.task.vocabularies
     layout, _ = layout_for(model.config, vocabularies)
     assert layout is not None  # an expressible one
-    write_model(folder, model, layout, vocabularies, _n_positions(trained))
-    write_generation(folder, layout, generation_of(trained.config.search))
-    codecs = list(trained.task.codecs.values())
-    write_text(folder, codecs[0].tokenizer, codecs[-1].tokenizer, trained.config.data.max_length)
+    source, *_, target = (codec.tokenizer for codec in [*trained.task.codecs.values()] * 2)
+    write_model(folder, model, layout, vocabularies, target.specials, _n_positions(trained))
+    write_generation(folder, layout, target.specials, generation_of(trained.config.search))
+    write_text(folder, source, target, trained.config.data.max_length)
     return layout
 
 

@@ -16,8 +16,6 @@ from ..data.collate import pair_batch, text_batch
 from ..data.corpora import as_corpora
 from ..data.read import read
 from ..errors import HeadwayError, RunError
-from ..runs.export.codec import pieces
-from ..text import EOS
 from .peers import load_ctranslate2, load_hugging_face
 from .trained import Trained
 from .translator import Translator
@@ -59,7 +57,8 @@ def check_hugging_face(trained: Trained, folder: Path) -> Check | None:
     examples, texts, origin = _examples(trained)
     for text, (first, *_) in zip(texts, examples, strict=False):
         _compare_tokens(text, tokenizer(text)["input_ids"], first.tolist())
-    batch, inputs = (_pair_inputs if is_pair else _text_inputs)(examples)
+    *_, target = trained.task.codecs.values()
+    batch, inputs = (_pair_inputs if is_pair else _text_inputs)(examples, target.bos)
     model = trained.only_model("an export")
     expected = model.output(model(trained.to_device(batch))).cpu()[batch["tgt_valid"]]
     logits = theirs(**inputs).logits[batch["tgt_valid"]]
@@ -81,8 +80,8 @@ Inputs = tuple[dict[str, Tensor], dict[str, Tensor]]
 """A batch of ours, and the same as the library takes it."""
 
 
-def _pair_inputs(examples: Sequence[Example]) -> Inputs:
-    batch = pair_batch([source for source, _ in examples], [target for _, target in examples])
+def _pair_inputs(examples: Sequence[Example], bos: int) -> Inputs:
+    batch = pair_batch([source for source, _ in examples], [target for _, target in examples], bos)
     return batch, {
         "input_ids": batch["src"],
         "attention_mask": batch["src_valid"].long(),
@@ -90,8 +89,8 @@ def _pair_inputs(examples: Sequence[Example]) -> Inputs:
     }
 
 
-def _text_inputs(examples: Sequence[Example]) -> Inputs:
-    batch = text_batch([text for (text,) in examples])
+def _text_inputs(examples: Sequence[Example], bos: int) -> Inputs:
+    batch = text_batch([text for (text,) in examples], bos)
     return batch, {
         "input_ids": batch["tgt_in"],
         "attention_mask": batch["tgt_valid"].long(),
@@ -103,7 +102,7 @@ def check_ctranslate2(translator: Translator, folder: Path, quantization: str) -
     """The log probabilities of given outputs; of quantised weights they are only reported."""
     theirs = load_ctranslate2(folder, threads=torch.get_num_threads())
     pairs, _, origin = _examples(translator)
-    source, target = (pieces(codec.tokenizer) for codec in translator.task.codecs.values())
+    source, target = (codec.tokenizer.pieces for codec in translator.task.codecs.values())
     found = theirs.score_batch(
         [[source[i] for i in src] for src, _ in pairs],
         [[target[i] for i in tgt[:-1]] for _, tgt in pairs],  # the engine adds the end mark
@@ -171,8 +170,9 @@ def _made_up(trained: Trained) -> list[Example]:
 
     def sequence(column: str) -> np.ndarray:
         tokenizer = trained.task.codecs[column].tokenizer
-        first = len(tokenizer.specials)
-        length = int(rng.integers(longest + 1)) if tokenizer.size > first else 0
-        return np.append(rng.integers(first, max(tokenizer.size, first + 1), length), EOS)
+        ordinary = np.setdiff1d(np.arange(tokenizer.size), list(tokenizer.specials.values()))
+        length = int(rng.integers(longest + 1)) if len(ordinary) else 0
+        drawn = ordinary[rng.integers(max(len(ordinary), 1), size=length)]
+        return np.append(drawn, tokenizer.specials["eos"])
 
     return [tuple(sequence(name) for name in trained.task.columns) for _ in range(SENTENCES)]

@@ -57,7 +57,7 @@ def inspect_pairs(
         if not tokens or (looked is not None and number not in looked):
             outputs.append(Inspected(output))
             continue
-        seen = look_closely(model, pair_batch([ids], [np.array(tokens)]))
+        seen = look_closely(model, pair_batch([ids], [np.array(tokens)], target.specials["bos"]))
         first = first or seen
         parts = [part for part in seen.parts if part.kind != "encoder"]
         top = _top(seen.log_probs, target)
@@ -78,17 +78,17 @@ def inspect_pairs(
 
 
 def forced_output(
-    model: Any, text: str, source: np.ndarray, ids: np.ndarray, alpha: float
+    model: Any, text: str, source: np.ndarray, ids: np.ndarray, bos: int, alpha: float
 ) -> Output:
     """An output that was given, with the model's opinion of it."""
-    return _opinion(text, look_closely(model, pair_batch([source], [ids])), ids, alpha)
+    return _opinion(text, look_closely(model, pair_batch([source], [ids], bos)), ids, alpha)
 
 
 def inspect_text(
     model: Any, text: str, codec: TextCodec, ids: np.ndarray, background: Background
 ) -> Inspection:
     """A text as a language model reads it."""
-    seen = look_closely(model, text_batch([ids]))
+    seen = look_closely(model, text_batch([ids], codec.bos))
     tokens = codec.tokenizer.tokens(ids.tolist())
     output = replace(_opinion(text, seen, ids, alpha=1.0), tokens=tokens)
     top = _top(seen.log_probs, codec.tokenizer)
@@ -143,4 +143,4 @@ def _top(log_probs: np.ndarray, tokenizer: Tokenizer) -> list[list[tuple[str, fl
 
 
 def _begin(tokenizer: Tokenizer) -> str:
-    return tokenizer.tokens([TextCodec.bos])[0]
+    return tokenizer.tokens([tokenizer.specials["bos"]])[0]

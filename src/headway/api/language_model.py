@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.codecs import TextCodec
 from ..data.lines import pieces_of
 from ..errors import DataError
 from ..metrics import perplexity as measures
@@ -114,7 +113,7 @@ class LanguageModel(Trained):
             if name != "word_perplexity" or sum(characters) <= WORD_CHARACTERS * sum(words)
         ]
         scores = {name: counts[name][0](nll, counts[name][1], resamples) for name in names}
-        unknown = sum(int((ids == TextCodec.unk).sum()) for ids in encoded)
+        unknown = sum(int((ids == self.task.codec.unk).sum()) for ids in encoded)
         return TextEvaluation(scores, len(texts), int(tokens.sum()), unknown)
 
     def inspect(self, text: str) -> Inspection:
@@ -139,8 +138,10 @@ class LanguageModel(Trained):
     ) -> list[np.ndarray]:
         """Of the tokens that count in each window."""
         found: list[np.ndarray] = [np.empty(0)] * len(windows)
-        for rows, batch in window_batches(texts, windows):
-            values = forced_log_probs(self.model, self.to_device(batch)).double().cpu().numpy()
+        bos = self.task.codec.bos
+        for rows, batch in window_batches(texts, windows, bos):
+            log_probs = forced_log_probs(self.model, self.to_device(batch), bos)
+            values = log_probs.double().cpu().numpy()
             lengths = [windows[row].n_tokens for row in rows]
             for row, part in zip(rows, np.split(values, np.cumsum(lengths)[:-1]), strict=True):
                 found[row] = part

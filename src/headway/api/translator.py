@@ -23,7 +23,6 @@ from ..search import Hypothesis, SearchConfig, forced
 from ..search.trace import SearchTrace
 from ..tasks import Translate
 from ..tasks.decoding import decode_batches
-from ..text import BOS, EOS
 from ..view.report import Picture, Sample
 from .attention import Attention, Layer, look
 from .inspecting import Written, check_not_blank, forced_output, inspect_pairs
@@ -281,14 +280,16 @@ class Translator(Trained):
             [found], [trace] = self._traced(pieces, config)
         else:
             [found] = self._search(pieces, config, first=0)
-        return [(self.output(h), h.tokens + [EOS] * h.finished) for h in found], trace
+        end = [self.task.target.eos]
+        return [(self.output(h), h.tokens + end * h.finished) for h in found], trace
 
     def _given(self, model: SequenceModel, source: np.ndarray, target: str) -> Written:
         """An output that the user gives."""
         [ids] = self.task.target.encode_batch([target])
         check_length(len(ids), self.max_length, "the target", "shorten it")
         alpha = self.config.search.alpha
-        return forced_output(model, target, source, ids, alpha), ids.tolist()
+        bos = self.task.target.bos
+        return forced_output(model, target, source, ids, bos, alpha), ids.tolist()
 
     def _search(
         self, pieces: Sequence[Piece], config: SearchConfig, first: int
@@ -356,7 +357,8 @@ class Translator(Trained):
         """
         flat = [(p.ids, h.tokens) for p, row in zip(pieces, found, strict=True) for h in row]
         seen: list[dict[str, Any]] = [{} for _ in flat]
-        src, tgt = [ids for ids, _ in flat], [np.array([*tokens, EOS]) for _, tokens in flat]
+        end = self.task.target.eos
+        src, tgt = [ids for ids, _ in flat], [np.array([*tokens, end]) for _, tokens in flat]
         for i, attention in self._looked(src, tgt):
             if layer is not None:
                 seen[i]["alignment"] = attention.alignment(layer)
@@ -373,7 +375,8 @@ class Translator(Trained):
         models = self.model.members if isinstance(self.model, Ensemble) else (self.model,)
         attending = [model for model in models if isinstance(model, SequenceModel)]
         for rows in decode_batches(lengths, LOOKING):
-            found = look(attending, [src[i] for i in rows], [tgt[i] for i in rows])
+            chosen = [src[i] for i in rows], [tgt[i] for i in rows]
+            found = look(attending, *chosen, self.task.target.bos)
             for i, (maps, crossing) in zip(rows, found, strict=True):
                 source = self.task.source.tokenizer.tokens(src[i].tolist())
                 target = self.task.target.tokenizer.tokens(tgt[i].tolist())
@@ -419,10 +422,11 @@ class Translator(Trained):
     @torch.inference_mode()
     def forced(self, src: Sequence[np.ndarray], tgt: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The log probability of every token of encoded targets, given their encoded sources."""
-        batch = self.to_device(pair_batch(src, tgt))
+        bos = self.task.target.bos
+        batch = self.to_device(pair_batch(src, tgt, bos))
         valid, targets = batch["tgt_valid"], batch["tgt_out"]
         if isinstance(self.model, Ensemble):
-            log_probs = forced(self.model, batch, targets, valid, bos=BOS)[valid]
+            log_probs = forced(self.model, batch, targets, valid, bos=bos)[valid]
         else:
             log_probs = self.model.output.log_probs(self.model(batch)[valid], targets[valid])
         lengths = [len(t) for t in tgt]

@@ -15,8 +15,8 @@ import numpy as np
 
 from headway.data.store import Column, integers
 from headway.errors import ConfigError
-from headway.text import BOS, EOS, PAD, Tokenizer, TokenizerConfig, train_tokenizer
-from headway.text.specials import UNK, UNKNOWN
+from headway.text import Tokenizer, TokenizerConfig, train_tokenizer
+from headway.text.specials import UNKNOWN
 
 
 class Codec(Protocol):
@@ -51,13 +51,18 @@ class TextCodec:
     Args:
         ends: whether each encoding ends with the end mark, as sources and targets do. The begin
             mark is never stored: batches add it.
-    """
 
-    pad, bos, eos, unk = PAD, BOS, EOS, UNK
+    Attributes:
+        pad, bos, eos, unk: the ids that stand for padding, begin, end and the unknown; some of
+            them may be the same one.
+    """
 
     def __init__(self, tokenizer: Tokenizer, ends: bool = True) -> None:
         self.tokenizer = tokenizer
         self.ends = ends
+        self.pad, self.bos, self.eos, self.unk = (
+            tokenizer.specials[name] for name in ("pad", "bos", "eos", "unk")
+        )
 
     @property
     def marks(self) -> int:
@@ -70,7 +75,7 @@ class TextCodec:
         return self.tokenizer.clean(text)
 
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-        ends = [EOS] if self.ends else []
+        ends = [self.eos] if self.ends else []
         dtype = self.column("").dtype
         return [np.array(ids + ends, dtype) for ids in self.tokenizer.encode_batch(list(texts))]
 
@@ -86,7 +91,7 @@ class TextCodec:
             is_empty = is_empty and not ids
             yield np.array(ids, dtype)
         if self.ends and not is_empty:
-            yield np.array([EOS], dtype)
+            yield np.array([self.eos], dtype)
 
     def decode(self, values: Sequence[int], unknown: str = UNKNOWN) -> str:
         """The text of the ids, up to the end mark if there is one.
@@ -95,7 +100,8 @@ class TextCodec:
             unknown: stands for each unknown.
         """
         ids = [int(value) for value in values]
-        return self.tokenizer.decode(ids[: ids.index(EOS)] if EOS in ids else ids, unknown)
+        end = ids.index(self.eos) if self.eos in ids else len(ids)
+        return self.tokenizer.decode(ids[:end], unknown)
 
     def complaint(self, text: str) -> str | None:
         """A text without tokens is a blank, which is left out."""
@@ -111,7 +117,7 @@ class TextCodec:
         if not self.is_random:
             return values
         text = self.decode([int(value) for value in values])
-        ends = [EOS] if self.ends else []
+        ends = [self.eos] if self.ends else []
         return np.array(self.tokenizer.encode_random(text, *key) + ends, values.dtype)
 
     def fingerprint(self) -> str:

@@ -7,7 +7,10 @@ import torch
 from torch import Tensor
 
 from headway.data.store import Store
-from headway.text import BOS, PAD
+
+# What stands beside the ids is never looked at: `valid` says so. Any id will do that exists in
+# every vocabulary.
+_FILL = 0
 
 
 def pad(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -22,27 +25,31 @@ def pad(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def _pad_flat(flat: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     valid = np.arange(lengths.max(initial=0)) < lengths[:, None]
-    ids = np.full(valid.shape, PAD, np.int64)
+    ids = np.full(valid.shape, _FILL, np.int64)
     ids[valid] = flat
     return ids, valid
 
 
-def collate(store: Store, indices: np.ndarray) -> dict[str, torch.Tensor]:
-    """A batch of the columns `source` and `target` of some examples."""
+def collate(store: Store, indices: np.ndarray, bos: int) -> dict[str, torch.Tensor]:
+    """A batch of the columns `source` and `target` of some examples.
+
+    Args:
+        bos: the begin mark of the target.
+    """
     return _batch(
-        _pad_flat(*store["source"].take(indices)), _pad_flat(*store["target"].take(indices))
+        _pad_flat(*store["source"].take(indices)), _pad_flat(*store["target"].take(indices)), bos
     )
 
 
 def pair_batch(
-    sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]
+    sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], bos: int
 ) -> dict[str, torch.Tensor]:
-    """A batch of encoded pairs that stand in no store."""
-    return _batch(pad(sources), pad(targets))
+    """The same of encoded pairs that stand in no store."""
+    return _batch(pad(sources), pad(targets), bos)
 
 
 def _batch(
-    source: tuple[np.ndarray, np.ndarray], target: tuple[np.ndarray, np.ndarray]
+    source: tuple[np.ndarray, np.ndarray], target: tuple[np.ndarray, np.ndarray], bos: int
 ) -> dict[str, torch.Tensor]:
     """The tensors of padded pairs.
 
@@ -51,7 +58,7 @@ def _batch(
 
     Shape: src (B,S), src_valid (B,S) bool, tgt_in, tgt_out (B,T), tgt_valid (B,T) bool.
     """
-    return _sources(*source) | _targets(*target)
+    return _sources(*source) | _targets(*target, bos)
 
 
 def _sources(src: np.ndarray, src_valid: np.ndarray) -> dict[str, Tensor]:
@@ -68,22 +75,27 @@ def collate_sources(store: Store, indices: np.ndarray, column: str) -> dict[str,
     return _sources(*_pad_flat(*store[column].take(indices)))
 
 
-def collate_texts(store: Store, indices: np.ndarray, column: str = "text") -> dict[str, Tensor]:
+def collate_texts(
+    store: Store, indices: np.ndarray, bos: int, column: str = "text"
+) -> dict[str, Tensor]:
     """A batch of some examples of one column, each of which is to be predicted from its beginning.
+
+    Args:
+        bos: the begin mark.
 
     Shape: tgt_in, tgt_out (B,T), tgt_valid (B,T) bool.
     """
-    return _targets(*_pad_flat(*store[column].take(indices)))
+    return _targets(*_pad_flat(*store[column].take(indices)), bos)
 
 
-def text_batch(texts: Sequence[np.ndarray]) -> dict[str, Tensor]:
+def text_batch(texts: Sequence[np.ndarray], bos: int) -> dict[str, Tensor]:
     """The same of encoded texts that stand in no store."""
-    return _targets(*pad(texts))
+    return _targets(*pad(texts), bos)
 
 
-def _targets(tgt_out: np.ndarray, tgt_valid: np.ndarray) -> dict[str, Tensor]:
-    tgt_in = np.full_like(tgt_out, BOS)
+def _targets(tgt_out: np.ndarray, tgt_valid: np.ndarray, bos: int) -> dict[str, Tensor]:
+    tgt_in = np.full_like(tgt_out, bos)
     tgt_in[:, 1:] = tgt_out[:, :-1]
-    tgt_in[~tgt_valid] = PAD
+    tgt_in[~tgt_valid] = _FILL
     arrays = {"tgt_in": tgt_in, "tgt_out": tgt_out, "tgt_valid": tgt_valid}
     return {name: torch.from_numpy(array) for name, array in arrays.items()}

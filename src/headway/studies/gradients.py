@@ -125,7 +125,7 @@ def _measure(
     codec, config = trained.task.codec, trained.config.model
     values = _first_tokens(codec, VALUES)
     texts = {
-        d: text_batch(codec.encode_batch([example.source for example in some]))["tgt_in"]
+        d: text_batch(codec.encode_batch([e.source for e in some]), codec.bos)["tgt_in"]
         for d, some in test.items()
     }
     size = trained.model.embedding.size(0)

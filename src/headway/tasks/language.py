@@ -76,8 +76,9 @@ class Language(Task):
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
         if draw is None or not self.codec.is_random:
-            return collate_texts(store, indices)
-        return text_batch([self.codec.redraw(store["text"][i], (*draw, int(i))) for i in indices])
+            return collate_texts(store, indices, self.codec.bos)
+        drawn = [self.codec.redraw(store["text"][i], (*draw, int(i))) for i in indices]
+        return text_batch(drawn, self.codec.bos)
 
     def objective(self, model: Any, label_smoothing: float) -> Objective:
         if isinstance(model, SequenceModel):
@@ -91,7 +92,7 @@ class Language(Task):
 
     def sequences(self, store: Store) -> StoredTexts:
         """Whole texts: of running text all blocks as one."""
-        return StoredTexts(store["text"])
+        return StoredTexts(store["text"], self.codec.eos)
 
     def predict(
         self,
@@ -108,15 +109,14 @@ class Language(Task):
             limits: largest length of each text in tokens, END counted.
             ids: what random draws depend on; the place in `prompts` when not given.
         """
-        device = device_of(model)
-        batch = {"tgt_in": torch.full((len(prompts), 1), TextCodec.bos, device=device)}
+        device, bos, eos = device_of(model), self.codec.bos, self.codec.eos
+        batch = {"tgt_in": torch.full((len(prompts), 1), bos, device=device)}
         longest = torch.tensor(list(limits), device=device)
         prefixes = [Prefix(prompt.tolist()) for prompt in prompts]
         rules = make_rules(
-            batch, config, eos=TextCodec.eos, limits=longest, prefixes=prefixes, spellings=None
+            batch, config, eos=eos, limits=longest, prefixes=prefixes, spellings=None
         )
-        common: Any = {"bos": TextCodec.bos, "eos": TextCodec.eos, "config": config}
-        common |= {"limits": longest, "rules": rules}
+        common: Any = {"bos": bos, "eos": eos, "config": config, "limits": longest, "rules": rules}
         if config.method == "sample":
             return sample(model, batch, **common, ids=ids)
         return beam(model, batch, **common)
@@ -137,11 +137,11 @@ class LanguageValidator(Validator):
     def __init__(self, task: Language, store: Store, metric: str, size: int) -> None:
         super().__init__(metric, task.prefers_less(metric))
         self.task = task
-        self.texts = StoredTexts(store["text"])
+        self.texts = StoredTexts(store["text"], task.codec.eos)
         self.windows = list(windows_of(self.texts.lengths(), size))
 
     def batches(self) -> Iterator[Batch]:
-        for _, batch in window_batches(self.texts, self.windows):
+        for _, batch in window_batches(self.texts, self.windows, self.task.codec.bos):
             yield batch
 
     def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:

@@ -5,7 +5,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..data.codecs import TextCodec
 from ..models import SequenceModel
 from ..search import forced
 from .loss import Batch, Objective
@@ -49,7 +48,7 @@ class CountedLoss(Objective):
 
 
 @torch.inference_mode()
-def forced_log_probs(model: Any, batch: Batch) -> Tensor:
+def forced_log_probs(model: Any, batch: Batch, bos: int) -> Tensor:
     """The log probability of each valid target, row by row (n,).
 
     In one pass where the model can, else step by step, as for an ensemble.
@@ -60,6 +59,6 @@ def forced_log_probs(model: Any, batch: Batch) -> Tensor:
     if hasattr(model, "log_probs"):
         counted: Tensor = model.log_probs(batch["tgt_in"], targets)[valid]
         return counted
-    # What is not scored may still be context; only padding is passed over.
-    is_real = targets != TextCodec.pad
-    return forced(model, batch, targets, is_real, bos=TextCodec.bos)[valid]
+    # What is not scored but stands before something that is, is context; the rest is padding.
+    is_real = valid.flip(1).cumsum(1).flip(1) > 0
+    return forced(model, batch, targets, is_real, bos=bos)[valid]

@@ -71,7 +71,7 @@ def _term(codec: TextCodec, text: str) -> Term:
 def _written(codec: TextCodec, text: str) -> str:
     """The term as it comes out of the codec, which may write everything in lower case."""
     ids = codec.tokenizer.encode(text)
-    return text if _unknown(codec) in ids else codec.tokenizer.decode(ids)
+    return text if codec.unk in ids else codec.tokenizer.decode(ids)
 
 
 def _writings(codec: TextCodec, text: str) -> Iterator[tuple[int, ...]]:
@@ -86,9 +86,5 @@ def _writings(codec: TextCodec, text: str) -> Iterator[tuple[int, ...]]:
     for ids in tries:
         for before in neighbours.values():
             left, whole = tokenizer.decode(before), tokenizer.decode(before + ids)
-            if _unknown(codec) not in ids and whole in (left + written, f"{left} {written}"):
+            if codec.unk not in ids and whole in (left + written, f"{left} {written}"):
                 yield tuple(ids)
-
-
-def _unknown(codec: TextCodec) -> int:
-    return codec.tokenizer.specials["unk"]

@@ -50,8 +50,6 @@ from .sequence_loss import SequenceLoss
 from .task import Rows, Task
 from .validation import device_of
 
-MARKS: Any = {"bos": TextCodec.bos, "eos": TextCodec.eos}
-
 
 class Translate(Task):
     """The task with its codecs.
@@ -123,10 +121,11 @@ class Translate(Task):
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
         if draw is None or not (self.source.is_random or self.target.is_random):
-            return collate(store, indices)
+            return collate(store, indices, self.target.bos)
         return pair_batch(
             [self.source.redraw(store["source"][i], (*draw, int(i), 0)) for i in indices],
             [self.target.redraw(store["target"][i], (*draw, int(i), 1)) for i in indices],
+            self.target.bos,
         )
 
     def objective(self, model: SequenceModel, label_smoothing: float) -> SequenceLoss:
@@ -139,7 +138,8 @@ class Translate(Task):
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Tensor]:
         """A batch of given texts."""
-        return pair_batch(self.source.encode_batch(sources), self.target.encode_batch(targets))
+        encoded = self.source.encode_batch(sources), self.target.encode_batch(targets)
+        return pair_batch(*encoded, self.target.bos)
 
     def predict(
         self,
@@ -209,9 +209,9 @@ class Translate(Task):
             raise ConfigError(f'method = "{config.method}" has no trace; set method = "beam"')
         batch = self._sources([source], device_of(model))
         prefixes = [] if prefix is None else [prefix]
-        tracer = Tracer(1, TextCodec.eos, config)
+        tracer = Tracer(1, self.target.eos, config)
         limits = _limits(batch, config, prefixes)
-        common: Any = {**MARKS, "config": config, "limits": limits, "tracer": tracer}
+        common: Any = {**self._marks, "config": config, "limits": limits, "tracer": tracer}
         common["rules"] = self._rules(batch, config, limits, prefixes)
         if constraints:
             text = self.target.decode
@@ -231,11 +231,11 @@ class Translate(Task):
         ids: list[int],
     ) -> list[list[Hypothesis]]:
         if config.method == "exhaustive":
-            found = exhaustive(model, batch, **MARKS, config=config, limits=limits)
+            found = exhaustive(model, batch, **self._marks, config=config, limits=limits)
             return [[replace(one.best, proven=one.proven)] for one in found]
         limits = _limits(batch, config, prefixes) if limits is None else limits
         rules = self._rules(batch, config, limits, prefixes)
-        common: Any = {**MARKS, "config": config, "limits": limits, "rules": rules}
+        common: Any = {**self._marks, "config": config, "limits": limits, "rules": rules}
         if config.method == "sample":
             return sample(model, batch, **common, ids=ids)
         if any(constraints):
@@ -251,11 +251,16 @@ class Translate(Task):
         return make_rules(
             batch,
             config,
-            eos=TextCodec.eos,
+            eos=self.target.eos,
             limits=limits,
             prefixes=prefixes,
             spellings=self._spellings if is_open else None,
         )
+
+    @property
+    def _marks(self) -> Any:
+        """Between which an output is searched."""
+        return {"bos": self.target.bos, "eos": self.target.eos}
 
     @cached_property
     def _spellings(self) -> Spellings:

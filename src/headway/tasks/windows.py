@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.codecs import TextCodec
 from ..data.collate import text_batch
 from ..data.store import StoredColumn
 from .decoding import decode_batches
@@ -43,12 +42,12 @@ def windows_of(lengths: Sequence[int], size: int) -> Iterator[Window]:
 
 
 def window_batches(
-    texts: Sequence[np.ndarray], windows: Sequence[Window]
+    texts: Sequence[np.ndarray], windows: Sequence[Window], bos: int
 ) -> Iterator[tuple[list[int], Batch]]:
     """Windows of like length as batches, each with the numbers of its windows."""
     for rows in decode_batches([w.stop - w.start for w in windows], 1):
         chosen = [windows[i] for i in rows]
-        batch = text_batch([texts[w.text][w.start : w.stop] for w in chosen])
+        batch = text_batch([texts[w.text][w.start : w.stop] for w in chosen], bos)
         for row, window in enumerate(chosen):
             batch["tgt_valid"][row, : window.scored - window.start] = False
         yield rows, batch
@@ -57,9 +56,9 @@ def window_batches(
 class StoredTexts(Sequence[np.ndarray]):
     """The whole texts of a store: its examples, joined up to each end mark; mapped, not loaded."""
 
-    def __init__(self, column: StoredColumn) -> None:
+    def __init__(self, column: StoredColumn, eos: int) -> None:
         self._column = column
-        ends = np.flatnonzero(column.last_values() == TextCodec.eos) + 1
+        ends = np.flatnonzero(column.last_values() == eos) + 1
         self._edges = np.concatenate([[0], ends])
 
     def __len__(self) -> int:

@@ -1,8 +1,9 @@
-"""Control tokens: their ids and the names they have in a vocabulary.
+"""Control tokens of the tokenizers that headway learns: their ids, and their names in a vocabulary.
 
-Ids are the same in every vocabulary. A vocabulary name holds a space, and no learned piece ever can
-(bytes are spelled without it, words end at it, characters are one long), so a text that looks like
-a control token is text with every kind of tokenizer, however often it stands in the training data.
+A tokenizer from elsewhere has its own: whoever needs an id asks the tokenizer. A name holds a
+space, and no learned piece ever can (bytes are spelled without it, words end at it, characters are
+one long), so a text that looks like a control token is text with every kind of tokenizer, however
+often it stands in the training data.
 """
 
 from collections.abc import Sequence
@@ -15,8 +16,8 @@ UNK = 3
 SPECIALS = ("pad", "bos", "eos", "unk")
 
 
-def all_specials(extra: Sequence[str]) -> tuple[str, ...]:
-    """The control tokens in the order of their ids; `extra` ones (mask, sep, ...) follow from 4."""
+def all_specials(extra: Sequence[str]) -> dict[str, int]:
+    """The ids of the control tokens by name; `extra` ones (mask, sep, ...) follow from 4."""
     names = (*SPECIALS, *extra)
     for name in names:
         if not name.isidentifier():
@@ -25,7 +26,7 @@ def all_specials(extra: Sequence[str]) -> tuple[str, ...]:
             )
     if len(set(names)) < len(names):
         raise ValueError(f"special tokens {', '.join(names)} are not distinct; name each once")
-    return names
+    return {name: index for index, name in enumerate(names)}
 
 
 def vocabulary_name(special: str) -> str:

@@ -4,27 +4,30 @@ Joined in order, spellings are the text of the tokens, behind one space for the 
 space before every word; that space belongs to an opening too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from headway.errors import DataError
 from headway.text.config import LOSSLESS, Kind
 from headway.text.normalise import build_normalizer
-from headway.text.specials import UNK, UNKNOWN
+from headway.text.specials import UNKNOWN
 from headway.text.split import CONTINUES, byte_values
 
 if TYPE_CHECKING:
     from headway.text.tokenizer import Tokenizer
 
 
-def spell(pieces: Sequence[str], n_specials: int, kind: Kind) -> list[bytes]:
+def spell(pieces: Sequence[str], specials: Mapping[str, int], kind: Kind) -> list[bytes]:
     """The bytes that each piece of a vocabulary adds to a text.
 
     Control tokens add none, but for the unknown of the kinds that show it.
     """
-    spelled = [b""] * n_specials + [_spelling(piece, kind) for piece in pieces[n_specials:]]
+    controls = set(specials.values())
+    spelled = [
+        b"" if index in controls else _spelling(piece, kind) for index, piece in enumerate(pieces)
+    ]
     if kind not in LOSSLESS:
-        spelled[UNK] = _spelling(UNKNOWN, kind)
+        spelled[specials["unk"]] = _spelling(UNKNOWN, kind)
     return spelled
 
 
@@ -71,7 +74,7 @@ def begin(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
 
 
 def _check(tokenizer: "Tokenizer", text: str, tokens: Sequence[int], opening: bytes) -> None:
-    if UNK in tokens:
+    if tokenizer.specials["unk"] in tokens:
         raise DataError(
             f"the prefix {text!r} cannot be written: the vocabulary reads it as "
             f"{tokenizer.decode(tokens)!r}; use words of the training data"

@@ -8,7 +8,7 @@ import json
 import os
 import random
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,6 @@ from headway.text.dropout import BpeDropout
 from headway.text.normalise import build_cleaner, build_normalizer
 from headway.text.specials import (
     SPECIALS,
-    UNK,
     UNKNOWN,
     all_specials,
     shown_name,
@@ -40,15 +39,21 @@ _CHUNK = 4096
 class Tokenizer:
     """Made by `train_tokenizer` or `Tokenizer.load`.
 
-    Ids 0 to 3 are pad, bos, eos and unk; extra control tokens follow, then the learned pieces.
+    Args:
+        specials: the ids of the control tokens by name. In what headway learns 0 to 3 are pad, bos,
+            eos and unk; extra ones follow, then the learned pieces.
     """
 
     def __init__(
-        self, backend: tokenizers.Tokenizer, settings: TokenizerConfig, specials: Sequence[str]
+        self,
+        backend: tokenizers.Tokenizer,
+        settings: TokenizerConfig,
+        specials: Mapping[str, int],
     ) -> None:
         self._backend = backend
         self._settings = settings
-        self._specials = tuple(specials)
+        self._specials = dict(specials)
+        self._controls = frozenset(specials.values())
         # Control tokens are put in by headway, by id; text that spells one is text.
         backend.encode_special_tokens = True
         vocabulary = backend.get_vocab()
@@ -70,7 +75,12 @@ class Tokenizer:
     @property
     def specials(self) -> dict[str, int]:
         """The ids of the control tokens by name: pad, bos, eos, unk and the extra ones."""
-        return {name: index for index, name in enumerate(self._specials)}
+        return dict(self._specials)
+
+    @property
+    def pieces(self) -> list[str]:
+        """Every token as tokenizer.json spells it, in the order of the ids."""
+        return list(self._pieces)
 
     def clean(self, text: str) -> str:
         """`text` normalised and in the case of the settings: what is cut into tokens."""
@@ -131,9 +141,9 @@ class Tokenizer:
         """The text of `ids`. Control tokens are left out; `unknown` stands for each unknown."""
         pieces = []
         for index in ids:
-            if index >= len(self._specials):
+            if index not in self._controls:
                 pieces.append(self._pieces[index])
-            elif index == UNK and self._settings.kind not in LOSSLESS:
+            elif index == self._specials["unk"] and self._settings.kind not in LOSSLESS:
                 pieces.append(unknown)
         if self._decoder is None:  # the library's way to say "join with one space"
             return " ".join(pieces)
@@ -154,7 +164,7 @@ class Tokenizer:
         content["model"][_KEY] = {
             "format": _FORMAT,
             "settings": asdict(self._settings),
-            "specials": self._specials,
+            "specials": list(self._specials),
         }
         return json.dumps(content, ensure_ascii=False, indent=1)
 
@@ -230,15 +240,13 @@ class Tokenizer:
 
     @cached_property
     def _spellings(self) -> list[bytes]:
-        return spell(self._pieces, len(self._specials), self._settings.kind)
+        return spell(self._pieces, self._specials, self._settings.kind)
 
     @cached_property
     def _shown(self) -> list[str]:
-        n_specials = len(self._specials)
-        spell = _show_bytes if self._settings.kind in LOSSLESS else _show_characters
-        return [shown_name(name) for name in self._specials] + [
-            spell(piece) for piece in self._pieces[n_specials:]
-        ]
+        show = _show_bytes if self._settings.kind in LOSSLESS else _show_characters
+        names = {index: shown_name(name) for name, index in self._specials.items()}
+        return [names.get(index) or show(piece) for index, piece in enumerate(self._pieces)]
 
 
 def check_characters(text: str) -> None:

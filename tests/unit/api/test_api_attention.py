@@ -7,6 +7,7 @@ import torch
 from headway.api.attention import Attention, look
 from headway.errors import ConfigError, RunError
 from headway.models import FAMILIES, Vocabularies
+from headway.text import BOS
 
 FIRST = [[[1.0, 0.0, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]]]  # one head, (T, S) = (3, 3)
 SECOND = [
@@ -94,7 +95,7 @@ def ids(*tokens):
 @pytest.mark.parametrize("family", MODELS)
 @pytest.mark.parametrize("target", [(4, 2), (4, 5, 2), (4, 5, 6, 2), (2,)])
 def test_what_looks_at_the_input_is_found_also_when_lengths_are_equal(family, target):
-    [(maps, crossing)] = look([MODELS[family]], [ids(5, 6, 2)], [ids(*target)])
+    [(maps, crossing)] = look([MODELS[family]], [ids(5, 6, 2)], [ids(*target)], BOS)
     assert crossing == [CROSSING[family]]
     for name in crossing[0]:
         assert maps[name].shape[1:] == (len(target), 3)
@@ -108,9 +109,9 @@ def test_what_looks_at_the_input_is_found_also_when_lengths_are_equal(family, ta
 def test_a_batch_looks_as_its_pairs_do_alone(family):
     sources = [ids(5, 6, 7, 2), ids(4, 2), ids(8, 2)]
     targets = [ids(4, 2), ids(5, 6, 7, 2), ids(2)]
-    together = look([MODELS[family]], sources, targets)
+    together = look([MODELS[family]], sources, targets, BOS)
     for (maps, _), source, target in zip(together, sources, targets, strict=True):
-        [(alone, _)] = look([MODELS[family]], [source], [target])
+        [(alone, _)] = look([MODELS[family]], [source], [target], BOS)
         assert maps.keys() == alone.keys()
         for name, weights in alone.items():
             np.testing.assert_allclose(maps[name], weights, atol=1e-5)
@@ -118,7 +119,7 @@ def test_a_batch_looks_as_its_pairs_do_alone(family):
 
 def test_a_recurrent_model_without_attention_has_nothing_to_look_at():
     model = built("recurrent", attention="none")
-    [(maps, crossing)] = look([model], [ids(5, 2)], [ids(4, 2)])
+    [(maps, crossing)] = look([model], [ids(5, 2)], [ids(4, 2)], BOS)
     assert maps == {}
     with pytest.raises(RunError) as error:
         Attention(["a"], ["x"], maps, crossing).alignment()
@@ -129,7 +130,7 @@ def test_a_recurrent_model_without_attention_has_nothing_to_look_at():
 
 
 def test_several_models_have_numbers_before_their_names():
-    [(maps, crossing)] = look(list(MODELS.values()), [ids(5, 2)], [ids(4, 2)])
+    [(maps, crossing)] = look(list(MODELS.values()), [ids(5, 2)], [ids(4, 2)], BOS)
     assert crossing == [
         ["0.decoder.0.cross", "0.decoder.1.cross"],
         ["1.decoder.attention"],

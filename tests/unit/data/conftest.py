@@ -6,6 +6,8 @@ import pytest
 class WordTokenizer:
     """Words by their place in a fixed list, after four control ids; anything else is unknown."""
 
+    specials = {"pad": 0, "bos": 1, "eos": 2, "unk": 3}  # noqa: RUF012
+
     def __init__(self, words: str, size: int | None = None) -> None:
         self._words = words.split()
         self.size = size or len(self._words) + 4

@@ -32,7 +32,7 @@ def store(tmp_path):
 
 
 def test_a_batch(store):
-    batch = collate(store, np.array([1, 0]))
+    batch = collate(store, np.array([1, 0]), bos=1)
     expected = {
         "src": [[65_535, 8, 2], [9, 2, 0]],
         "src_valid": [[True, True, True], [True, True, False]],
@@ -46,7 +46,7 @@ def test_a_batch(store):
 
 
 def test_a_batch_of_one_is_not_padded(store):
-    batch = collate(store, np.array([2]))
+    batch = collate(store, np.array([2]), bos=1)
     assert batch["src"].tolist() == [[7, 2]]
     assert batch["tgt_in"].tolist() == [[1, 6]]
     assert batch["tgt_out"].tolist() == [[6, 2]]

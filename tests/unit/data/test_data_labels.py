@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from headway.data.codecs import TextCodec, TextConfig, learn_codec
+from headway.data.codecs import TextConfig, learn_codec
 from headway.data.corpora import Corpus
 from headway.data.labels import LabelCodec
 from headway.data.prepare import prepare
 from headway.errors import DataError, RunError
+from headway.text import EOS
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def prepared(text, codec, folder):
 def test_labels_are_prepared_beside_texts(codec, tmp_path):
     found = prepared("text\tlabel\na b\tgood\n\n \tbad\nb\tbad\n", codec, tmp_path)
     assert found.store["label"].take(np.arange(2))[0].tolist() == [1, 0]
-    assert found.store["text"][1].tolist()[-1] == TextCodec.eos
+    assert found.store["text"][1].tolist()[-1] == EOS
     assert [str(one) for one in found.dropped] == ["dropped 2: empty text (a.tsv:3, a.tsv:4)"]
 
 

@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.data import lines
-from headway.data.codecs import TextCodec, TextConfig, in_blocks, learn_codec
+from headway.data.codecs import TextConfig, in_blocks, learn_codec
 from headway.data.corpora import Corpus, as_corpora, format_of
 from headway.data.leaks import LeakCheck
 from headway.data.lines import pieces_of, read_pieces
 from headway.data.prepare import prepare
 from headway.data.read import read
 from headway.errors import ConfigError, DataError
-
-EOS = TextCodec.eos
+from headway.text import EOS
 
 
 @pytest.fixture

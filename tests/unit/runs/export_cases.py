@@ -8,7 +8,7 @@ import torch
 from headway.data.collate import pair_batch
 from headway.models import FAMILIES, Vocabularies
 from headway.models.transformer import Transformer
-from headway.text import EOS, Tokenizer, TokenizerConfig, train_tokenizer
+from headway.text import BOS, EOS, Tokenizer, TokenizerConfig, train_tokenizer
 
 SIZES = {"d_model": 16, "d_ff": 24, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 3}
 WORDS = train_tokenizer(["a b c d e f g h i j"], TokenizerConfig(kind="words"))
@@ -47,5 +47,5 @@ def some_pairs(target: Tokenizer = WORDS) -> list[tuple[np.ndarray, np.ndarray]]
 @torch.inference_mode()
 def logits_of(model: Transformer, pairs: list[tuple[np.ndarray, np.ndarray]]) -> torch.Tensor:
     """(n, V) over all tokens of all targets."""
-    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs])
+    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs], BOS)
     return model.output(model(batch))[batch["tgt_valid"]]

@@ -72,7 +72,8 @@ def test_logits_are_theirs_and_come_back(tmp_path, kind, settings):
     found = read_model(Folder(save(theirs, tmp_path / "theirs")))
     torch.testing.assert_close(our_logits(found.model), expected, **CLOSE)
     (tmp_path / "again").mkdir()
-    write_model(tmp_path / "again", found.model, found.layout, found.vocabularies, 32)
+    ids = {"pad": 29, "bos": 29, "eos": 0}
+    write_model(tmp_path / "again", found.model, found.layout, found.vocabularies, ids, 32)
     again, report = getattr(transformers, kind).from_pretrained(
         tmp_path / "again", output_loading_info=True
     )

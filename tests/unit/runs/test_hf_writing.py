@@ -26,8 +26,8 @@ def write(folder, model, target=WORDS, source=WORDS):
     sizes = Vocabularies(source.size, target.size, source is target)
     layout, _ = layout_for(model.config, sizes)
     folder.mkdir()
-    write_model(folder, model, layout, sizes, N_POSITIONS)
-    write_generation(folder, layout, {"num_beams": 3})
+    write_model(folder, model, layout, sizes, target.specials, N_POSITIONS)
+    write_generation(folder, layout, target.specials, {"num_beams": 3})
     write_text(folder, source, target, 20)
     return folder
 
@@ -42,7 +42,7 @@ def load(folder):
 
 @torch.inference_mode()
 def their_logits(model, pairs):
-    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs])
+    batch = pair_batch([source for source, _ in pairs], [target for _, target in pairs], BOS)
     return model(
         input_ids=batch["src"],
         attention_mask=batch["src_valid"].long(),

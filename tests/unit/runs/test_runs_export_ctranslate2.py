@@ -10,7 +10,6 @@ import torch
 from export_cases import N_POSITIONS, OTHER_WORDS, WORDS, build, logits_of, some_pairs
 
 from headway.errors import MissingExtra
-from headway.runs.export.codec import pieces
 from headway.runs.export.ctranslate2_model import obstacles, write_ctranslate2
 from headway.text import EOS, TokenizerConfig, train_tokenizer
 
@@ -23,7 +22,7 @@ def difference(folder, model, target=WORDS, quantization="float32"):
     expected = logits_of(model, pairs).log_softmax(-1)
     tokens = torch.from_numpy(np.concatenate([target for _, target in pairs]))
     engine = ctranslate2.Translator(str(folder), intra_threads=1)
-    source_pieces, target_pieces = pieces(WORDS), pieces(target)
+    source_pieces, target_pieces = WORDS.pieces, target.pieces
     found = engine.score_batch(
         [[source_pieces[i] for i in source] for source, _ in pairs],
         [[target_pieces[i] for i in target[:-1]] for _, target in pairs],
@@ -95,8 +94,8 @@ def test_the_tokenizer_beside_it_gives_what_the_engine_takes(tmp_path):
     file = tmp_path / "target.tokenizer.json"
     theirs = tokenizers.Tokenizer.from_file(str(file)).encode("the mat")
     assert theirs.ids == [*tokenizer.encode("the mat"), EOS]
-    assert [pieces(tokenizer)[i] for i in theirs.ids] == theirs.tokens
-    assert len(set(pieces(tokenizer))) == tokenizer.size
+    assert [tokenizer.pieces[i] for i in theirs.ids] == theirs.tokens
+    assert len(set(tokenizer.pieces)) == tokenizer.size
 
 
 def test_without_the_package(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headway.data.codecs import TextCodec, TextConfig
+from headway.data.codecs import TextConfig
 from headway.data.corpora import Corpus, DataConfig
 from headway.data.prepare import prepare
 from headway.models import FAMILIES
@@ -17,8 +17,8 @@ from headway.search import SearchConfig
 from headway.tasks import TASKS, Language
 from headway.tasks.language import window_size
 from headway.tasks.sequence_loss import CountedLoss, SequenceLoss, forced_log_probs
+from headway.text import BOS, EOS
 
-BOS, EOS = TextCodec.bos, TextCodec.eos
 TEXT = "abba ab\nbaab aba\n"
 GREEDY = SearchConfig(beam=1)
 
@@ -114,8 +114,8 @@ def test_forced_scores_are_the_same_in_one_pass_and_step_by_step(task, store):
     for model in (decoder(task).eval(), Repeating(8)):
         batch = task.batch(store, np.array([0, 1, 4]))
         batch["tgt_valid"][1, :2] = False  # context, which an ensemble must see as well
-        at_once = forced_log_probs(model, batch)
-        stepped = forced_log_probs(Ensemble([model]), batch)
+        at_once = forced_log_probs(model, batch, BOS)
+        stepped = forced_log_probs(Ensemble([model]), batch, BOS)
         assert at_once.shape == (4 + 2 + 2,)
         torch.testing.assert_close(stepped, at_once, rtol=1e-4, atol=1e-5)
 

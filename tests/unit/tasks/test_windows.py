@@ -40,7 +40,7 @@ def test_batches_count_what_is_scored_and_show_what_was_before():
     texts = [np.array([5, 6, 7, 8, 9, 2]), np.array([4, 2])]
     windows = list(windows_of([6, 2], 4))
     found = {}
-    for rows, batch in window_batches(texts, windows):
+    for rows, batch in window_batches(texts, windows, bos=1):
         for row, i in enumerate(rows):
             found[i] = [batch[name][row].tolist() for name in ("tgt_in", "tgt_out", "tgt_valid")]
     assert found[0] == [[1, 5, 6, 7], [5, 6, 7, 8], [True] * 4]
@@ -58,7 +58,7 @@ def column(tmp_path):
 
 
 def test_the_examples_of_a_store_are_joined_up_to_each_end(column):
-    texts = StoredTexts(column)
+    texts = StoredTexts(column, eos=2)
     whole = [[5, 6, 7, 2], [2], [8, 9, 10, 11, 2]]
     for _ in range(2):  # as often as one likes
         assert [text.tolist() for text in texts] == whole

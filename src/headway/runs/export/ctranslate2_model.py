@@ -12,11 +12,10 @@ from torch import Tensor, nn
 
 from ...errors import MissingExtra
 from ...models.transformer import Transformer, TransformerConfig
-from ...text import BOS, EOS, UNK, Tokenizer
-from ...text.specials import SPECIALS, vocabulary_name
+from ...text import Tokenizer
 from ..hugging_face.spelling_out import position_table
 from ..obstacles import Obstacles
-from .codec import pieces, write_tokenizer
+from .codec import write_tokenizer
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "silu": "SWISH"}
 
@@ -52,11 +51,11 @@ def write_ctranslate2(
     if model.config.positions == "learned":
         n_positions = model.config.max_positions
     spec = _spec(model, n_positions)
-    spec.register_source_vocabulary(pieces(source))
-    spec.register_target_vocabulary(pieces(target))
-    names = {i: vocabulary_name(SPECIALS[i]) for i in (BOS, EOS, UNK)}
-    spec.config.bos_token = spec.config.decoder_start_token = names[BOS]
-    spec.config.eos_token, spec.config.unk_token = names[EOS], names[UNK]
+    spec.register_source_vocabulary(source.pieces)
+    spec.register_target_vocabulary(target.pieces)
+    names = {name: target.pieces[index] for name, index in target.specials.items()}
+    spec.config.bos_token = spec.config.decoder_start_token = names["bos"]
+    spec.config.eos_token, spec.config.unk_token = names["eos"], names["unk"]
     spec.config.layer_norm_epsilon = model.config.norm_eps
     spec.validate()
     spec.optimize(quantization)

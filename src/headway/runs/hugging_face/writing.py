@@ -9,8 +9,8 @@ from typing import Any
 from torch import nn
 
 from ...models import Vocabularies
-from ...text import BOS, EOS, PAD, UNK, Tokenizer
-from ...text.specials import SPECIALS, vocabulary_name
+from ...text import Tokenizer
+from ...text.specials import SPECIALS
 from ..export.codec import write_tokenizer
 from ..tensors import save_tensors
 from .layout import Layout
@@ -18,12 +18,18 @@ from .spelling_out import spelled_out
 
 
 def write_model(
-    folder: Path, model: nn.Module, layout: Layout, vocabularies: Vocabularies, n_positions: int
+    folder: Path,
+    model: nn.Module,
+    layout: Layout,
+    vocabularies: Vocabularies,
+    ids: Mapping[str, int],
+    n_positions: int,
 ) -> None:
     """Writes weights and `config.json`.
 
     Args:
         layout: one that has no obstacles for the model.
+        ids: those of the control tokens, of the target where there are two vocabularies.
         n_positions: how many positions there are; learned ones have their own number.
     """
     config: Any = model.config
@@ -33,12 +39,14 @@ def write_model(
     tensors = table.give(spelled_out(model, table.rows, n_positions))
     save_tensors(folder / "model.safetensors", tensors, {"format": "pt"})
     settings = layout.write(replace(config, max_positions=n_positions), vocabularies)
-    write_json(folder / "config.json", {**settings, **_ids(layout)})
+    write_json(folder / "config.json", {**settings, **_ids(layout, ids)})
 
 
-def write_generation(folder: Path, layout: Layout, generation: Mapping[str, Any]) -> None:
+def write_generation(
+    folder: Path, layout: Layout, ids: Mapping[str, int], generation: Mapping[str, Any]
+) -> None:
     """Writes settings of the search, as `generation_config.json` has them."""
-    write_json(folder / "generation_config.json", {**_ids(layout), **generation})
+    write_json(folder / "generation_config.json", {**_ids(layout, ids), **generation})
 
 
 def write_text(folder: Path, source: Tokenizer, target: Tokenizer, max_length: int) -> None:
@@ -57,15 +65,16 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
-def _ids(layout: Layout) -> dict[str, int]:
-    ids = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS}
+def _ids(layout: Layout, ids: Mapping[str, int]) -> dict[str, int]:
+    named = {f"{name}_token_id": ids[name] for name in ("pad", "bos", "eos")}
     # Marian starts from the padding token; any token will do, so ours is the begin mark.
-    return {**ids, "decoder_start_token_id": BOS} if layout.task == "translate" else ids
+    return {**named, "decoder_start_token_id": ids["bos"]} if layout.task == "translate" else named
 
 
 def _write_tokenizer(folder: Path, tokenizer: Tokenizer, max_length: int) -> None:
     write_tokenizer(tokenizer, folder / "tokenizer.json")
-    names = {f"{SPECIALS[i]}_token": vocabulary_name(SPECIALS[i]) for i in (PAD, BOS, EOS, UNK)}
+    ids = tokenizer.specials
+    names = {f"{special}_token": tokenizer.pieces[ids[special]] for special in SPECIALS}
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         **names,
