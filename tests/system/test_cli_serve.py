@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -257,6 +258,19 @@ def test_slow_clients_do_not_hold_up_the_others(server):
     finally:
         for connection in slow:
             connection.close()
+
+
+def test_a_client_that_never_ends_the_head_of_its_request_is_cut_off(serve):
+    server = serve("--max-seconds", "1")
+    with socket.create_connection(("127.0.0.1", server.port), 60) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n")
+        with suppress(ConnectionError):
+            for _ in range(600):
+                connection.sendall(b"x")
+                time.sleep(0.1)
+        with suppress(ConnectionError):
+            assert connection.recv(1) == b""
+    assert httpx2.get(f"{server.url}/health", timeout=60).status_code == 200
 
 
 # Mistakes

@@ -25,6 +25,8 @@ from ..data.read import read
 from ..data.store import Store
 from ..errors import ConfigError, DataError, RunError
 from ..models import FAMILIES
+from ..models.family import BACKBONE
+from ..models.tuning import tune
 from ..runs import RunDir
 from ..runs.module import set_weights, weights_of
 from ..search import SearchConfig
@@ -112,17 +114,16 @@ def build(config: RunConfig, task: Task) -> Any:
 
 
 def _inherited(config: RunConfig) -> RunConfig:
-    """With `init`, the vocabulary and a model that is left open are those of that run."""
+    """With `init`, the vocabulary and a model that is left open are those of that run.
+
+    Raises:
+        ConfigError: the vocabulary is given again, or the model cannot be trained for the task.
+    """
     if config.init is None:
         return config
     origin = Path(config.init).expanduser().resolve()
     begun, left_out = stored_config(RunDir.open(origin)), RunConfig(config.data, task=config.task)
-    if begun.task != config.task:
-        raise ConfigError(
-            f"init = {config.init!r} was trained for task {begun.task!r}, not {config.task!r}; "
-            "name another run, or leave it out"
-        )
-    settings = TASKS[config.task].settings
+    settings = [name for name in TASKS[config.task].settings if name in TASKS[begun.task].settings]
     for name in settings:
         if getattr(config, name) not in (getattr(left_out, name), getattr(begun, name)):
             raise ConfigError(
@@ -131,7 +132,10 @@ def _inherited(config: RunConfig) -> RunConfig:
             )
     model = begun.model if config.model == left_out.model else config.model
     brought = {name: getattr(begun, name) for name in settings}
-    return replace(config, init=str(origin), model=model, **brought)
+    try:
+        return replace(config, init=str(origin), model=model, **brought)
+    except ValueError as error:
+        raise ConfigError(f"init = {config.init!r}: {error}") from None
 
 
 def _check_extras(config: RunConfig) -> None:
@@ -182,6 +186,13 @@ def _run(
     group.wait()
 
 
+def _is_same(task: Task, kind: type[Task], origin: RunDir) -> bool:
+    """Whether codecs encode as those of another run of the same kind."""
+    others = kind.load(origin.codecs).codecs
+    mine = task.codecs
+    return all(mine[name].fingerprint() == others[name].fingerprint() for name in mine)
+
+
 class _Assembly:
     """Puts a run together from its run file, step by step."""
 
@@ -196,9 +207,7 @@ class _Assembly:
         kind = TASKS[self.config.task]
         if self.group.is_first and not self.run.codecs.exists():
             if self.config.init is not None:
-                origin = RunDir.open(self.config.init)
-                self.run.save_init(origin.load_weights()[0], str(origin.path))
-                task = kind.load(origin.codecs)
+                task = self._adopt(RunDir.open(self.config.init))
             else:
                 self.display.note("learning the vocabulary")
                 settings = {name: getattr(self.config, name) for name in kind.settings}
@@ -207,6 +216,21 @@ class _Assembly:
                 task.save(folder)
         self.group.wait()
         return kind.load(self.run.codecs)
+
+    def _adopt(self, origin: RunDir) -> Task:
+        """The task with the vocabulary of another run, whose weights are kept to start from.
+
+        A head is kept only where it would answer as it did; a new one is drawn otherwise.
+        """
+        kind, begun = TASKS[self.config.task], stored_config(origin)
+        task = kind.adopt(origin.codecs, self._rows)
+        tensors, _ = origin.load_weights()
+        body = {name: value for name, value in tensors.items() if name.startswith(f"{BACKBONE}.")}
+        if body and not (begun.task == self.config.task and _is_same(task, kind, origin)):
+            tensors = body
+            self._note("Settings", "the head is new; what stands before it is that of init")
+        self.run.save_init(tensors, str(origin.path))
+        return task
 
     def stores(self, task: Task, inexact: bool) -> tuple[Prepared, Prepared | None]:
         """Training and validation data, prepared once."""
@@ -223,7 +247,9 @@ class _Assembly:
         """The run, ready to go from its beginning, with nothing left open in its settings."""
         n_examples = len(training.store)
         config = self._resolved(task, n_examples)
-        n_parameters = sum(p.numel() for p in self._model(config, task).parameters())
+        model = self._model(config, task)
+        n_parameters = sum(p.numel() for p in model.parameters())
+        n_trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
         settings = self._sized(config.train, n_parameters)
         if settings.label_smoothing is None:
             settings = replace(settings, label_smoothing=task.label_smoothing)
@@ -237,7 +263,7 @@ class _Assembly:
         config = replace(config, train=settings)
         if self.group.is_first:
             self.run.write_text("run.toml", configs.to_toml(config))
-        self._announce(config, n_examples, n_parameters, task)
+        self._announce(config, n_examples, n_parameters, n_trained, task)
         return job(settings)
 
     def count(self, task: Task, training: Prepared, validation: Prepared | None) -> None:
@@ -380,7 +406,9 @@ class _Assembly:
     def _sized(self, settings: TrainConfig, n_parameters: int) -> TrainConfig:
         world = self.group.world
         on_cpu = self.device.type == "cpu"
-        sized = fill_sizes(settings, n_parameters, torch.get_num_threads() if on_cpu else 1)
+        is_fine = self.config.init is not None and self.config.tune.mode == "full"
+        workers = torch.get_num_threads() if on_cpu else 1
+        sized = fill_sizes(settings, n_parameters, workers, is_fine)
         if settings.accumulate is None and world > 1:
             sized = replace(sized, accumulate=world)
         if (sized.accumulate or 1) % world:
@@ -432,7 +460,8 @@ class _Assembly:
                 self.display.note(f"measuring what {settings.minutes:g} minutes allow")
             trial = replace(settings, steps=1, warmup=1)
             measure = Trial(lambda: job(trial), self.group.world)
-            planned = fill_length(settings, n_examples, stream.n_batches, measure)
+            is_begun = self.config.init is not None
+            planned = fill_length(settings, n_examples, stream.n_batches, measure, is_begun)
             chosen = {name: getattr(planned, name) for name in PLANNED}
             self.run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
         self.group.wait()
@@ -472,20 +501,34 @@ class _Assembly:
         )
 
     def _model(self, config: RunConfig, task: Task) -> Any:
-        """With the weights it starts from."""
+        """With the weights it starts from, and what is not trained of them held fixed."""
         model = build(config, task)
         tensors = self.run.load_init()
-        if tensors is not None:
-            try:
+        if tensors is None:
+            return model
+        place = f"{BACKBONE}."
+        is_body = all(name.startswith(place) for name in tensors)
+        try:
+            if is_body:
+                body = {name.removeprefix(place): value for name, value in tensors.items()}
+                set_weights(model.backbone, body, f"init = {config.init!r}")
+            else:
                 set_weights(model, tensors, f"init = {config.init!r}")
-            except RunError as error:
-                raise ConfigError(str(error)) from None
+            tune(model, FAMILIES[config.model.family], config.tune)
+        except (RunError, ValueError) as error:
+            raise ConfigError(str(error)) from None
         return model
 
-    def _announce(self, config: RunConfig, n_examples: int, n_parameters: int, task: Task) -> None:
+    def _announce(
+        self, config: RunConfig, n_examples: int, n_parameters: int, n_trained: int, task: Task
+    ) -> None:
         """Says what was chosen."""
         t = config.train
         self._note("Settings", self._model_line(config, n_examples, n_parameters, task))
+        if n_trained < n_parameters:
+            share = 100 * n_trained / n_parameters
+            how = f'tune.mode = "{config.tune.mode}"'
+            self._note("Settings", f"{how}: {n_trained:,} of these ({share:.2f}%) are trained")
         self._note(
             "Settings",
             f"{t.steps} updates of {t.batch_tokens} tokens in {t.accumulate} parts, {t.optimizer} "

@@ -14,6 +14,7 @@ from ..data.codecs import TextConfig
 from ..data.corpora import DataConfig, as_corpora, data_root
 from ..errors import ConfigError, RunError
 from ..models import FAMILIES
+from ..models.tuning import TuneConfig
 from ..runs import RunDir
 from ..search import SearchConfig
 from ..tasks import TASKS
@@ -36,8 +37,9 @@ class RunConfig:
     seed: Annotated[int, Ge(0)] = 1
     """All randomness comes from it."""
     init: str | None = None
-    """A run directory whose weights and vocabulary to start from (domain adaptation); `[model]` is
-    then that run's, unless given."""
+    """A run directory whose weights and vocabulary to start from: domain adaptation, or fine-tuning
+    for another task, which takes its own head. `[model]` is then that run's, but for the keys that
+    are given."""
     device: str = "auto"
     """`auto` takes CUDA, then Apple's GPU, then the CPU; or a device by its PyTorch name."""
     text: TextConfig = field(default_factory=TextConfig)
@@ -45,6 +47,8 @@ class RunConfig:
     model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = None
     """The model. All of it left out, the family is one that fits the task: `transformer` for
     `translate`, `decoder` for `language`, `encoder` for `classify`."""
+    tune: TuneConfig = field(default_factory=TuneConfig)
+    """What of it learns, where it starts from another run."""
     train: TrainConfig = field(default_factory=TrainConfig)
     """How it learns."""
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -61,6 +65,11 @@ class RunConfig:
         if self.train.metric not in metrics:
             raise ValueError(
                 f"train.metric = {self.train.metric!r}: expected one of {', '.join(metrics)}"
+            )
+        if self.tune.mode != "full" and self.init is None:
+            raise ValueError(
+                f'tune.mode = "{self.tune.mode}" keeps weights as they are, and without init they '
+                'are random; give init = "run directory", or leave it out'
             )
         if self.train.patience and self.data.valid is None:
             raise ValueError("train.patience needs validation data; give data.valid")
@@ -108,9 +117,20 @@ class RunConfig:
 
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     """The run file at `path`, with `data.root` made absolute so that the run can go on anywhere."""
-    loaded = configs.load(path, RunConfig, overrides)
+    loaded = configs.load(path, RunConfig, overrides, _completed)
     init = None if loaded.init is None else str(Path(loaded.init).expanduser().resolve())
     return rooted(replace(loaded, init=init), Path(path).resolve().parent)
+
+
+def _completed(tables: dict[str, Any]) -> dict[str, Any]:
+    """With `init`, the keys of `[model]` that are not given are those of that run."""
+    init, model = tables.get("init"), tables.get("model", {})
+    if not isinstance(init, str) or not isinstance(model, dict):
+        return tables  # what is wrong is said when it is checked
+    begun = configs.to_dict(stored_config(RunDir.open(Path(init).expanduser())).model)
+    if model.get("family", begun["family"]) != begun["family"] or "preset" in model:
+        return tables
+    return {**tables, "model": begun | model}
 
 
 def rooted(config: RunConfig, folder: Path) -> RunConfig:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, time
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,8 +15,19 @@ from headway.errors import ConfigError
 T = TypeVar("T")
 
 
-def load(path: str | Path, cls: type[T], overrides: Iterable[str] = ()) -> T:
+Tables = dict[str, Any]
+
+
+def load(
+    path: str | Path,
+    cls: type[T],
+    overrides: Iterable[str] = (),
+    complete: Callable[[Tables], Tables] = lambda tables: tables,
+) -> T:
     """Settings of class `cls` from a TOML file, changed by overrides such as `train.lr=3e-4`.
+
+    Args:
+        complete: adds to the tables that were given, before they are checked.
 
     Raises:
         ConfigError: the file cannot be read, an override makes no sense, or settings are wrong.
@@ -33,10 +44,10 @@ def load(path: str | Path, cls: type[T], overrides: Iterable[str] = ()) -> T:
             overridden[key] = text
     if problems:
         raise ConfigError("\n".join(problems))
-    return parse(raw, cls, str(path), overridden)
+    return parse(complete(raw), cls, str(path), overridden)
 
 
-def _read_toml(path: str | Path) -> dict[str, Any]:
+def _read_toml(path: str | Path) -> Tables:
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:

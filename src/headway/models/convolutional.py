@@ -148,5 +148,9 @@ class Convolutional(SequenceModel):
 
 
 CONVOLUTIONAL = Family(
-    "convolutional", ConvolutionalConfig, Convolutional, frozenset({"step", "score", "attend"})
+    "convolutional",
+    ConvolutionalConfig,
+    Convolutional,
+    frozenset({"step", "score", "attend"}),
+    encoder=("encoder.", "source_"),
 )

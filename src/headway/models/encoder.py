@@ -159,4 +159,10 @@ def build(config: EncoderConfig, vocabularies: Vocabularies) -> Reader | MaskedR
     return make_reader(backbone, vocabularies, config.dropout or 0.0, config.activation, norm)
 
 
-ENCODER = Family("encoder", EncoderConfig, build, frozenset({"read", "classify", "attend"}))
+ENCODER = Family(
+    "encoder",
+    EncoderConfig,
+    build,
+    frozenset({"read", "classify", "attend"}),
+    encoder=("backbone.",),
+)

@@ -15,6 +15,9 @@ from ..nn.step import State
 Head = Literal["linear", "masked", "masked_next"]
 Ability = Literal["step", "score", "attend", "classify", "read"]
 
+BACKBONE = "backbone"
+"""Where a model that reads texts keeps all but its head."""
+
 
 @dataclass(frozen=True)
 class Vocabularies:
@@ -56,6 +59,7 @@ class Family:
             the model's buffers. `build` makes the same model with empty ones, and loading replaces
             them, whatever their shapes.
         require: raises `MissingExtra` where learning needs a package that is not there.
+        encoder: how the names of weights begin that only serve to read a source.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Family:
     source: Literal["needed", "optional", "none"] = "needed"
     count: Callable[[Any, Vocabularies, Iterable[Any]], nn.Module] | None = None
     require: Callable[[], object] = _nothing
+    encoder: tuple[str, ...] = ()
 
 
 class SequenceModel(nn.Module):

@@ -147,5 +147,11 @@ class Recurrent(SequenceModel):
         return (InputFeeding if c.input_feeding else Luong)(stack, attention, c.d_model)
 
 
-RECURRENT = Family("recurrent", RecurrentConfig, Recurrent, frozenset({"step", "score", "attend"}))
+RECURRENT = Family(
+    "recurrent",
+    RecurrentConfig,
+    Recurrent,
+    frozenset({"step", "score", "attend"}),
+    encoder=("encoder.", "source_embedding"),
+)
 """With attention = "none" there is nothing to look at: `capture` records nothing."""

@@ -78,5 +78,9 @@ def build(config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> Reader 
 
 
 RECURRENT_ENCODER = Family(
-    "recurrent_encoder", RecurrentEncoderConfig, build, frozenset({"read", "classify"})
+    "recurrent_encoder",
+    RecurrentEncoderConfig,
+    build,
+    frozenset({"read", "classify"}),
+    encoder=("backbone.",),
 )

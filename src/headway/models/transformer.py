@@ -127,5 +127,9 @@ class Transformer(SequenceModel):
 
 
 TRANSFORMER = Family(
-    "transformer", TransformerConfig, Transformer, frozenset({"step", "score", "attend"})
+    "transformer",
+    TransformerConfig,
+    Transformer,
+    frozenset({"step", "score", "attend"}),
+    encoder=("encoder.", "encoder_norm.", "positions.", "source_embedding"),
 )

@@ -7,6 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import RunError
+from ..models.tuning import merged
+
+__all__ = ["merged", "set_weights", "using_weights", "weights_of"]
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

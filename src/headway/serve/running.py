@@ -1,12 +1,14 @@
 """The server process: its socket, its signals, its end.
 
 SIGTERM and SIGINT: nothing new is accepted, what is under way is finished, and the process leaves
-with 0; a second SIGINT does not wait. uvicorn is an extra and imported where it is used.
+with 0; a second SIGINT does not wait. Clients that begin a request and never end its head are cut
+off. uvicorn is an extra and imported where it is used.
 """
 
 import signal
 import socket
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,11 +42,37 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+class Patience:
+    """How long connections have been without a whole head of a request.
+
+    What is quiet between two requests is closed by uvicorn; what sends its head a byte at a time is
+    not.
+
+    Args:
+        seconds: a head may take so long.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._since: dict[Any, tuple[Any, float]] = {}  # by connection: last request, from when on
+
+    def ended(self, connections: Iterable[Any], now: float) -> list[Any]:
+        """Those that have taken longer; to be asked again and again."""
+        since = {}
+        for connection in connections:
+            cycle = connection.cycle  # the newest request whose head has come
+            if cycle is None or cycle.response_complete:
+                last, began = self._since.get(connection, (cycle, now))
+                since[connection] = (cycle, began if last is cycle else now)
+        self._since = since
+        return [one for one, (_, began) in since.items() if now - began > self._seconds]
+
+
 def run(app: App, listener: socket.socket, seconds: float, stop: Callable[[], None]) -> bool:
     """Serves until a signal comes.
 
     Args:
-        seconds: a request takes no longer.
+        seconds: a request takes no longer, and neither does it to send its head.
         stop: called when no more requests should be taken.
 
     Returns:
@@ -52,7 +80,14 @@ def run(app: App, listener: socket.socket, seconds: float, stop: Callable[[], No
     """
     import uvicorn
 
+    patience = Patience(seconds)
+
     class Server(uvicorn.Server):
+        async def on_tick(self, counter: int) -> bool:
+            for connection in patience.ended(self.server_state.connections, time.monotonic()):
+                connection.transport.close()
+            return await super().on_tick(counter)
+
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             """Without the library's own end, which dies of the signal again."""

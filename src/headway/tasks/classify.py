@@ -52,6 +52,11 @@ class Classify(Task):
         labels = LabelCodec.learn(row[1] for row in rows())
         return cls(learn_codec((row[0] for row in rows()), text), labels)
 
+    @classmethod
+    def adopt(cls, folder: Path, rows: Rows) -> "Classify":
+        labels = LabelCodec.learn(row[1] for row in rows())
+        return cls(TextCodec.load(folder / "tokenizer.json"), labels)
+
     def save(self, folder: Path) -> None:
         """`tokenizer.json` and `labels.json`."""
         self.codec.save(folder / "tokenizer.json")

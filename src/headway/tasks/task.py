@@ -87,6 +87,14 @@ class Task(ABC):
             settings: those that `settings` names.
         """
 
+    @classmethod
+    def adopt(cls, folder: Path, rows: Rows) -> Self:
+        """The task with the tokenizer that another run has saved to `folder`.
+
+        What else there is to learn from the training data is learned from them.
+        """
+        return cls.load(folder)
+
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Writes the codecs."""

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..errors import HeadwayError, RunError
 from ..runs import RunDir
-from ..runs.module import using_weights, weights_of
+from ..runs.module import merged, using_weights, weights_of
 from ..tasks.loss import Batch
 from ..tasks.validation import Validator
 from .display import Display
@@ -225,7 +225,7 @@ def _evaluate(job: Job, clock: _Clock) -> None:
 def _save_weights(job: Job, tensors: dict[str, Tensor], rule: str, step: int | None = None) -> None:
     if job.average is not None:
         rule += f", moving average {job.config.ema}"
-    job.run.save_weights(tensors, rule, step or job.progress.step)
+    job.run.save_weights(merged(tensors), rule, step or job.progress.step)
 
 
 def _checkpoint(job: Job, clock: _Clock) -> None:
@@ -296,12 +296,12 @@ def is_regular(config: TrainConfig, step: int) -> bool:
 
 
 def average_checkpoints(run: RunDir, steps: list[int], kind: str = "model") -> dict[str, Tensor]:
-    """Mean of the weights of some checkpoints, in double precision."""
+    """Mean of the weights of some checkpoints, in double precision, as an ordinary model's."""
     total: dict[str, Tensor] = {}
     for step in steps:
         for name, value in group(run.load_checkpoint(step).tensors, kind).items():
             total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + value.double()
-    return {name: (value / len(steps)).float() for name, value in total.items()}
+    return merged({name: (value / len(steps)).float() for name, value in total.items()})
 
 
 @contextmanager

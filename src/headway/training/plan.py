@@ -19,23 +19,40 @@ VALIDATIONS = 10
 SMALLEST = 128  # tokens of a micro-batch; below it two workers are no faster than one
 
 
-def fill_sizes(config: TrainConfig, n_parameters: int, workers: int) -> TrainConfig:
-    """Batch and learning rate from the size of the model, micro-batches from who works on them."""
+def fill_sizes(
+    config: TrainConfig, n_parameters: int, workers: int, is_fine: bool = False
+) -> TrainConfig:
+    """Batch and learning rate from the size of the model, micro-batches from who works on them.
+
+    Args:
+        is_fine: all of a trained model is trained on: with a tenth of the rate, so that it does not
+            forget.
+    """
     small, medium = n_parameters < 10_000_000, n_parameters < 40_000_000
     tokens = config.batch_tokens or (2048 if small else 4096 if medium else 8192)
     accumulate = config.accumulate or min(workers, max(1, tokens // SMALLEST))
-    lr = config.lr or (3e-3 if small else 1e-3 if medium else 5e-4)
+    usual = 3e-3 if small else 1e-3 if medium else 5e-4
+    lr = config.lr or (usual / 10 if is_fine else usual)
     return replace(config, batch_tokens=tokens, accumulate=accumulate, lr=lr)
 
 
 def fill_length(
-    config: TrainConfig, n_examples: int, batches_per_epoch: Callable[[], int], measure: "Measure"
+    config: TrainConfig,
+    n_examples: int,
+    batches_per_epoch: Callable[[], int],
+    measure: "Measure",
+    is_begun: bool = False,
 ) -> TrainConfig:
-    """Number of updates, warm-up and the distance of validations: afterwards nothing is open."""
+    """Number of updates, warm-up and the distance of validations: afterwards nothing is open.
+
+    Args:
+        is_begun: the model starts from a trained one and needs fewer passes.
+    """
     limits = [config.steps] if config.steps else []
     epochs = config.epochs
     if not (config.steps or config.epochs or config.minutes):
-        epochs = min(60, max(3, round(900_000 / n_examples)))
+        most, amount = (20, 200_000) if is_begun else (60, 900_000)
+        epochs = min(most, max(3, round(amount / n_examples)))
     if epochs:
         per_epoch = batches_per_epoch() / (config.accumulate or 1)
         limits.append(max(1, math.ceil(epochs * per_epoch)))

@@ -37,6 +37,7 @@ def test_larger_models_take_larger_batches_and_smaller_rates():
     small, medium, large = (fill_sizes(TrainConfig(), n, 1) for n in (10**6, 2 * 10**7, 10**8))
     assert small.batch_tokens < medium.batch_tokens < large.batch_tokens
     assert small.lr > medium.lr > large.lr
+    assert fill_sizes(TrainConfig(), 10**6, 1, is_fine=True).lr == pytest.approx(small.lr / 10)
 
 
 def test_what_was_given_stays():
@@ -69,12 +70,13 @@ def test_the_smallest_limit_wins():
 
 
 def test_nothing_given_is_a_number_of_epochs_by_the_size_of_the_corpus():
-    def epochs(n_examples):
-        return fill_length(TrainConfig(), n_examples, lambda: 10, Clockwork()).epochs
+    def epochs(n_examples, is_begun=False):
+        return fill_length(TrainConfig(), n_examples, lambda: 10, Clockwork(), is_begun).epochs
 
     assert epochs(1000) == 60
     assert epochs(30_000) == 30
     assert epochs(10**7) == 3
+    assert [epochs(n, is_begun=True) for n in (1000, 20_000, 70_000)] == [20, 10, 3]
 
 
 def test_minutes_become_updates_once():
