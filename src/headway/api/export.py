@@ -112,7 +112,9 @@ def _require_expressible(trained: Trained, to: Format) -> None:
 def _obstacles(trained: Trained, to: Format) -> list[str]:
     model = trained.only_model("an export")
     if to == "hf":
-        return layout_for(trained.config.model, trained.task.vocabularies)[1]
+        *_, target = trained.task.codecs.values()
+        ids = target.tokenizer.specials
+        return layout_for(trained.config.model, trained.task.vocabularies, ids)[1]
     if not isinstance(model, Transformer):
         return [f'model.family = "{trained.config.model.family}"']
     return ctranslate2_obstacles(model.config)
@@ -135,9 +137,9 @@ def _n_positions(trained: Trained) -> int:
 
 def _write_hf(trained: Trained, folder: Path) -> Layout:
     model, vocabularies = trained.only_model("an export"), trained.task.vocabularies
-    layout, _ = layout_for(model.config, vocabularies)
-    assert layout is not None  # an expressible one
     source, *_, target = (codec.tokenizer for codec in [*trained.task.codecs.values()] * 2)
+    layout, _ = layout_for(model.config, vocabularies, target.specials)
+    assert layout is not None  # an expressible one
     write_model(folder, model, layout, vocabularies, target.specials, _n_positions(trained))
     write_generation(folder, layout, target.specials, generation_of(trained.config.search))
     write_text(folder, source, target, trained.config.data.max_length)

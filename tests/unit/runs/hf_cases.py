@@ -31,11 +31,38 @@ DECODER = {
     "bos_token_id": 29,
     "eos_token_id": 29,
 }
+ENCODER = {
+    "vocab_size": 30,
+    "hidden_size": 16,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
+    "max_position_embeddings": 34,
+    "type_vocab_size": 2,
+}
+DISTILLED = {
+    "vocab_size": 30,
+    "dim": 16,
+    "n_layers": 3,
+    "n_heads": 2,
+    "hidden_dim": 24,
+    "max_position_embeddings": 32,
+}
+SIZES = {
+    "GPT2": DECODER,
+    "Bert": ENCODER,
+    "Roberta": {**ENCODER, "type_vocab_size": 1, "pad_token_id": 1},
+    "DistilBert": DISTILLED,
+    "Bart": SEQ2SEQ,
+    "Marian": SEQ2SEQ,
+    "Pegasus": SEQ2SEQ,
+    "Blenderbot": SEQ2SEQ,
+}
 
 
 def make(kind: str, **settings: Any) -> Any:
     """A model by the name of its class, with weights in which a mistake shows."""
-    base = DECODER if kind.startswith("GPT2") else SEQ2SEQ
+    base = next(sizes for name, sizes in SIZES.items() if kind.startswith(name))
     model_class = getattr(transformers, kind)
     torch.manual_seed(1)
     model = model_class(model_class.config_class(**{**base, **settings}))

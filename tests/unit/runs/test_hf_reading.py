@@ -10,11 +10,13 @@ from hf_cases import make, save
 from safetensors.torch import load_file, save_file
 
 from headway.errors import RunError
-from headway.runs.hugging_face import LAYOUTS, Folder, read_model, write_model
+from headway.runs.hugging_face import LAYOUTS, Folder, layout_for, read_model, write_model
 from headway.runs.hugging_face.settings import Reading
 
 CLOSE = {"rtol": 0, "atol": 1e-4}
 VOCABULARY = 30
+KINDS = ["BertModel", "RobertaModel", "DistilBertModel", "GPT2Model", "BartModel", "MarianModel"]
+KINDS += ["PegasusModel", "BlenderbotModel"]
 
 
 @pytest.fixture(autouse=True)
@@ -30,22 +32,54 @@ def sequences(seed, *lengths):
 
 
 @torch.inference_mode()
-def their_logits(model):
+def theirs_of(model):
+    """Everything that comes out of a model of the library, of what is no padding."""
     src, src_valid = sequences(1, 5, 1, 9)
     tgt, tgt_valid = sequences(2, 7, 4, 2)
-    if not model.config.is_encoder_decoder:
-        found = model(input_ids=tgt, attention_mask=tgt_valid.long())
-    else:
+    if model.config.is_encoder_decoder:
         found = model(input_ids=src, attention_mask=src_valid.long(), decoder_input_ids=tgt)
-    return found.logits[tgt_valid]
+        return {"logits": found.logits[tgt_valid]}
+    if model.config.model_type == "gpt2":
+        return {"logits": model(input_ids=tgt, attention_mask=tgt_valid.long()).logits[tgt_valid]}
+    pad = model.config.pad_token_id
+    inputs = {"input_ids": src.where(src_valid, pad), "attention_mask": src_valid.long()}
+    if getattr(model.config, "type_vocab_size", 1) == 2:
+        inputs["token_type_ids"] = segments_of(src)
+    found = model(**inputs, output_hidden_states=True)
+    of_words = found.get("prediction_logits", found.get("logits"))
+    named = {
+        "states": found.hidden_states[-1][src_valid],
+        "logits": None if of_words is None else of_words[src_valid],
+        "pooled": found.get("pooler_output"),
+        "next": found.get("seq_relationship_logits"),
+    }
+    return {name: value for name, value in named.items() if value is not None}
 
 
 @torch.inference_mode()
-def our_logits(model):
+def ours_of(model, names):
+    """The same of a model of ours."""
     src, src_valid = sequences(1, 5, 1, 9)
     tgt, tgt_valid = sequences(2, 7, 4, 2)
-    batch = {"src": src, "src_valid": src_valid, "tgt_in": tgt}
-    return model.output(model(batch))[tgt_valid]
+    batch = {"src": src, "src_valid": src_valid, "tgt_in": tgt, "segment": segments_of(src)}
+    if not hasattr(model, "backbone"):
+        return {"logits": model.output(model(batch))[tgt_valid]}
+    states, pooled = model(batch)
+    ways = {
+        "states": lambda: states[src_valid],
+        "logits": lambda: model.token_logits(batch)[src_valid],
+        "pooled": lambda: pooled,
+        "next": lambda: model.logits(batch),
+    }
+    return {name: ways[name]() for name in names}
+
+
+def segments_of(src):
+    return (torch.arange(src.size(1)) > 2).long().expand_as(src)
+
+
+def our_logits(model):
+    return ours_of(model, ["logits"])["logits"]
 
 
 @pytest.mark.parametrize(
@@ -63,22 +97,34 @@ def our_logits(model):
         ),
         ("PegasusForConditionalGeneration", {"scale_embedding": True}),
         ("BlenderbotForConditionalGeneration", {}),
+        ("BartForConditionalGeneration", {}),
+        ("BartForConditionalGeneration", {"activation_function": "relu", "scale_embedding": True}),
+        ("BertForPreTraining", {}),
+        ("BertForMaskedLM", {"hidden_act": "gelu_new", "layer_norm_eps": 0.1}),
+        ("BertModel", {}),
+        ("RobertaForMaskedLM", {}),
+        ("RobertaModel", {}),
+        ("DistilBertForMaskedLM", {}),
+        ("DistilBertModel", {"sinusoidal_pos_embds": True}),
     ],
     ids=str,
 )
-def test_logits_are_theirs_and_come_back(tmp_path, kind, settings):
+def test_outputs_are_theirs_and_come_back(tmp_path, kind, settings):
     theirs = make(kind, **settings)
-    expected = their_logits(theirs)
+    expected = theirs_of(theirs)
     found = read_model(Folder(save(theirs, tmp_path / "theirs")))
-    torch.testing.assert_close(our_logits(found.model), expected, **CLOSE)
+    torch.testing.assert_close(ours_of(found.model, expected), expected, **CLOSE)
     (tmp_path / "again").mkdir()
-    ids = {"pad": 29, "bos": 29, "eos": 0}
-    write_model(tmp_path / "again", found.model, found.layout, found.vocabularies, ids, 32)
+    pad = theirs.config.pad_token_id
+    ids = {"pad": 29 if pad is None else pad, "bos": 29, "eos": 0}
+    layout, _ = layout_for(found.config, found.vocabularies, ids)
+    assert layout is found.layout
+    write_model(tmp_path / "again", found.model, layout, found.vocabularies, ids, 32)
     again, report = getattr(transformers, kind).from_pretrained(
         tmp_path / "again", output_loading_info=True
     )
     assert not any(report.values()), report
-    torch.testing.assert_close(their_logits(again.eval()), expected, **CLOSE)
+    torch.testing.assert_close(theirs_of(again.eval()), expected, **CLOSE)
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +298,7 @@ def test_a_folder_that_is_none(tmp_path):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"model_type": "llama"}, "model_type = 'llama'; expected one of marian, pegasus, "),
+        ({"model_type": "llama"}, "model_type = 'llama'; expected one of roberta, bert, "),
         (
             {"architectures": ["GPT2ForSequenceClassification"]},
             "architectures = ['GPT2ForSequenceClassification']; expected GPT2LMHeadModel or "
@@ -297,7 +343,7 @@ def test_what_matters_in_training_only_is_noted(gpt2, marian, tmp_path):
     )
 
 
-@pytest.mark.parametrize("kind", ["GPT2LMHeadModel", "MarianMTModel", "BlenderbotModel"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_defaults_are_those_of_the_library(kind):
     """A saved config.json leaves out what is usual."""
     usual = getattr(transformers, kind).config_class()

@@ -24,7 +24,7 @@ def quiet():
 
 def write(folder, model, target=WORDS, source=WORDS):
     sizes = Vocabularies(source.size, target.size, source is target)
-    layout, _ = layout_for(model.config, sizes)
+    layout, _ = layout_for(model.config, sizes, target.specials)
     folder.mkdir()
     write_model(folder, model, layout, sizes, target.specials, N_POSITIONS)
     write_generation(folder, layout, target.specials, {"num_beams": 3})
@@ -67,7 +67,7 @@ def their_logits(model, pairs):
 )
 def test_logits_are_those_of_the_run_and_stay_so_when_saved_again(tmp_path, layout, settings):
     model = build(**settings)
-    found, obstacles = layout_for(model.config, sizes_of())
+    found, obstacles = layout_for(model.config, sizes_of(), WORDS.specials)
     assert (found.name, obstacles) == (layout, [])
     theirs = load(write(tmp_path / "first", model))
     expected = logits_of(model, some_pairs())
@@ -92,7 +92,7 @@ def test_vocabularies_apart(tmp_path, share):
 
 def test_what_no_layout_has_is_named_with_its_key():
     def found(**settings):
-        return layout_for(build(**settings).config, sizes_of())[1]
+        return layout_for(build(**settings).config, sizes_of(), WORDS.specials)[1]
 
     assert found(positions="rotary") == [
         'model.positions = "rotary" (positions are added to embeddings)'
@@ -121,7 +121,7 @@ def test_what_no_layout_has_is_named_with_its_key():
 def test_two_vocabularies_need_post_norm():
     sizes = sizes_of(OTHER_WORDS)
     config = TransformerConfig(preset="tiny").resolve(100, sizes)
-    assert layout_for(config, sizes) == (
+    assert layout_for(config, sizes, WORDS.specials) == (
         None,
         [
             'model.share = "target" (one embedding matrix)',

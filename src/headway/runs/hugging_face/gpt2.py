@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...models.family import Head
 from ..obstacles import Obstacles
 from .layout import Layout
 from .rows import Row, matrix, norm, reads, stack, writes
@@ -33,7 +34,7 @@ LAYER = (
 )
 
 
-def rows(model: Any) -> Iterator[Row]:
+def rows(model: Any, head: Head) -> Iterator[Row]:
     """Of a `DecoderConfig`."""
     tied = ("lm_head.weight",) if model.share else ()
     yield matrix("transformer.wte.weight", "embedding", *tied)
@@ -62,7 +63,7 @@ class Inner:
 GPT2 = Layout(
     "GPT-2",
     "gpt2",
-    ("GPT2LMHeadModel", "GPT2Model"),
+    {"GPT2LMHeadModel": "linear", "GPT2Model": "linear"},
     n_tokens=50257,
     family="decoder",
     task="language",
@@ -94,7 +95,7 @@ GPT2 = Layout(
     ),
     rows=rows,
     prefix="transformer.",
-    heads=("lm_head.",),
+    unprefixed=("lm_head.",),
     # Masks, which older versions kept with the weights.
     skipped=(r"transformer\.h\.\d+\.attn\.(masked_)?bias",),
 )

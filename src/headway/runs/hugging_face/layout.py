@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ...models import Vocabularies
+from ...models.family import Head
 from ..obstacles import Obstacles
 from .rows import Rows
 from .settings import Reading, Setting
@@ -19,35 +20,41 @@ class Layout:
     """One line of the table in `layouts.py`.
 
     Attributes:
-        architectures: the classes whose folders are read; the first loads what is written.
+        architectures: the classes whose folders are read, each with the head that it has on our
+            side; the first with the head of a model loads what is written.
         n_tokens: the usual size of the vocabulary.
         family, task: ours.
         settings: those of `config.json` and of our family.
-        rows: the weights of a model of given settings.
+        rows: the weights of a model of given settings and head.
         prefix: what names of weights begin with, except in folders that were saved from the class
             without a head.
-        heads: beginnings of the names that never have the prefix.
+        unprefixed: beginnings of the names that never have the prefix.
+        signs: of a model that reads, heads by the beginning of a name that tells them; the first
+            that a file holds counts, and without any there is no head.
         skipped: patterns of names that hold nothing learned.
         spellings: endings of names in older files, with what they are called now.
         splits_positions: the channels of sinusoidal positions are all sines, then all cosines,
             where ours alternate.
+        pad: the id that padding must have, where positions depend on it.
         has_two_vocabularies: source and target may have one each.
         habits: further entries of `config.json`, which switch off what would change the search.
     """
 
     name: str
     model_type: str
-    architectures: tuple[str, ...]
+    architectures: Mapping[str, Head]
     n_tokens: int
     family: str
     task: str
     settings: tuple[Setting, ...]
-    rows: Callable[[Any], Rows]
+    rows: Callable[[Any, Head], Rows]
     prefix: str = ""
-    heads: tuple[str, ...] = ()
+    unprefixed: tuple[str, ...] = ()
+    signs: Mapping[str, Head] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
     spellings: Mapping[str, str] = field(default_factory=dict)
     splits_positions: bool = False
+    pad: int | None = None
     has_two_vocabularies: bool = False
     habits: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,15 +73,31 @@ class Layout:
             size = 1
         target = given.get("decoder_vocab_size", size) if self.has_two_vocabularies else size
         is_apart = given.get("share_encoder_decoder_embeddings", True) is False
-        return Vocabularies(size, target, not (self.has_two_vocabularies and is_apart))
+        is_shared = not (self.has_two_vocabularies and is_apart)
+        return Vocabularies(size, target, is_shared, self._head(given))
 
-    def obstacles(self, model: Any, vocabularies: Vocabularies) -> list[str]:
-        """The settings of a model of ours that the library has no place for."""
+    def _head(self, given: Reading) -> Head:
+        if not self.signs:
+            return "linear"
+        return next((head for sign, head in self.signs.items() if given.holds(sign)), "none")
+
+    def obstacles(
+        self, model: Any, vocabularies: Vocabularies, ids: Mapping[str, int]
+    ) -> list[str]:
+        """The settings of a model of ours that the library has no place for.
+
+        Args:
+            ids: those of the control tokens.
+        """
         found = Obstacles()
         for setting in self.settings:
             setting.check(model, found)
         if not vocabularies.shared and not self.has_two_vocabularies:
             found.add("text.shared", False, f"{self.name} has one vocabulary")
+        if self.pad is not None and ids["pad"] != self.pad:
+            found.add("pad", ids["pad"], f"{self.name} pads with {self.pad}")
+        if vocabularies.head not in self.architectures.values():
+            found.add("head", vocabularies.head, f"{self.name} has no such head")
         return found.found
 
     def write(self, model: Any, vocabularies: Vocabularies) -> dict[str, Any]:
@@ -82,7 +105,7 @@ class Layout:
         written = [setting.write(model) for setting in self.settings]
         apart = {"decoder_vocab_size": vocabularies.target} if self.has_two_vocabularies else {}
         return {
-            "architectures": [self.architectures[0]],
+            "architectures": [self.architecture(vocabularies.head)],
             "model_type": self.model_type,
             "vocab_size": vocabularies.source,
             **apart,
@@ -90,13 +113,17 @@ class Layout:
             **self.habits,
         }
 
-    def table(self, model: Any) -> Table:
+    def architecture(self, head: Head) -> str:
+        """The class that loads a model with this head."""
+        return next(name for name, has in self.architectures.items() if has == head)
+
+    def table(self, model: Any, head: Head) -> Table:
         """The weights of a model of these settings."""
         order = None
         if self.splits_positions:
             channels = torch.arange(model.d_model)
             order = torch.cat([channels[0::2], channels[1::2]])
-        return Table(self.rows(model), order)
+        return Table(self.rows(model, head), order)
 
     def canonical(self, names: Iterable[str]) -> dict[str, str]:
         """The names in a file, without those that are skipped, by what the table calls them."""
@@ -125,4 +152,4 @@ class Layout:
         return "" if any(name.startswith(self.prefix) for name in names) else self.prefix
 
     def _is_head(self, name: str) -> bool:
-        return any(name.startswith(head) for head in self.heads)
+        return any(name.startswith(start) for start in self.unprefixed)

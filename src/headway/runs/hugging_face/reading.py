@@ -10,9 +10,11 @@ from torch import Tensor, nn
 from ... import config as configs
 from ...errors import ConfigError, RunError
 from ...models import FAMILIES, Vocabularies
+from ...models.family import Head
 from .folder import CONFIG, Folder
 from .layout import Layout
 from .layouts import LAYOUTS
+from .sentences import Sentences, read_sentences
 from .settings import Reading
 from .spelling_out import spelled_out
 from .table import Mismatch, listed
@@ -26,13 +28,15 @@ class Found:
 
     Attributes:
         config: its settings, complete.
-        notes: what of `config.json` was left out, because it makes a difference in training only.
+        sentences: how a text becomes a vector, if the folder is one of sentence-transformers.
+        notes: what was left out, with the reason.
     """
 
     layout: Layout
     config: Any
     vocabularies: Vocabularies
     model: nn.Module
+    sentences: Sentences | None
     notes: tuple[str, ...]
 
 
@@ -46,7 +50,8 @@ def read_model(folder: Folder) -> Found:
     layout = _layout(folder)
     tensors = folder.tensors()
     names = layout.canonical(tensors)
-    given = Reading(folder.config, frozenset(names))
+    sentences = read_sentences(folder)
+    given = Reading(folder.config, frozenset(names), sentences and sentences.pooling)
     settings, vocabularies = layout.read(given), layout.read_vocabularies(given)
     if given.obstacles.found:
         raise RunError(
@@ -61,9 +66,13 @@ def read_model(folder: Folder) -> Found:
         raise RunError("; ".join(str(error).splitlines())) from None
     except ValueError as error:
         raise RunError(f"{where}: {error}") from None
-    held = {name: tensors[found] for name, found in names.items()}
-    _fill(model, layout, held, names, f"{folder.path} does not fit a {layout.name} model")
-    return Found(layout, config, vocabularies, model.eval(), tuple(given.notes))
+    held = {
+        name: tensors[found]
+        for name, found in names.items()
+        if not name.startswith(tuple(given.left_out))
+    }
+    _fill(model, layout, vocabularies.head, held, names, folder)
+    return Found(layout, config, vocabularies, model.eval(), sentences, tuple(given.notes))
 
 
 def _layout(folder: Folder) -> Layout:
@@ -84,7 +93,12 @@ def _layout(folder: Folder) -> Layout:
 
 @torch.no_grad()
 def _fill(
-    model: nn.Module, layout: Layout, held: Mapping[str, Tensor], names: dict[str, str], what: str
+    model: nn.Module,
+    layout: Layout,
+    head: Head,
+    held: Mapping[str, Tensor],
+    names: dict[str, str],
+    folder: Folder,
 ) -> None:
     """Copies all tensors into the model, or says which do not fit.
 
@@ -96,6 +110,7 @@ def _fill(
     def spelt(these: Iterable[str]) -> str:
         return listed([layout.spell(name, names) for name in these])
 
+    what = f"{folder.path} does not fit a {layout.name} model"
     other = {name: tensor.dtype for name, tensor in held.items() if tensor.dtype not in FLOATS}
     if other:
         raise RunError(
@@ -103,7 +118,7 @@ def _fill(
         )
     plain = {name: tensor.float() for name, tensor in held.items()}
     config: Any = model.config
-    table = layout.table(config)
+    table = layout.table(config, head)
     found = table.mismatch(spelled_out(model, table.rows, config.max_positions), plain)
     if found:
         raise RunError(f"{what}: {_words(found, spelt)}; give the folder as it was saved")

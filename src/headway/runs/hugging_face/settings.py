@@ -7,7 +7,7 @@ library cannot express.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ..obstacles import Obstacles
 
@@ -29,14 +29,18 @@ class Reading:
 
     Attributes:
         names: of the tensors that lie beside it.
+        pooling: how sentence-transformers makes the vector of a text, if files beside it say so.
         obstacles: what our models cannot express.
-        notes: what makes no difference but in training, and is said.
+        notes: what was left out, with the reason: it is said.
+        left_out: beginnings of the names of tensors that are not needed.
     """
 
     config: Mapping[str, Any]
     names: frozenset[str] = frozenset()
+    pooling: Literal["mean", "first"] | None = None
     obstacles: Obstacles = field(default_factory=Obstacles)
     notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     def get(self, name: str, default: Any) -> Any:
         """An entry; what is left out or null is as the library has it."""

@@ -35,7 +35,7 @@ def write_model(
     config: Any = model.config
     if config.positions == "learned":
         n_positions = config.max_positions
-    table = layout.table(config)
+    table = layout.table(config, vocabularies.head)
     tensors = table.give(spelled_out(model, table.rows, n_positions))
     save_tensors(folder / "model.safetensors", tensors, {"format": "pt"})
     settings = layout.write(replace(config, max_positions=n_positions), vocabularies)

@@ -1,7 +1,8 @@
-"""Marian, Pegasus and Blenderbot: our Transformer with the norm after or before the residual sum.
+"""BART, Marian, Pegasus and Blenderbot: our Transformer in four variants that share their names.
 
-Marian has the norm after the sum, Pegasus before it, both with fixed sinusoidal positions;
-Blenderbot has it before and keeps its positions as weights. The sines of the first two fill the
+BART and Marian have the norm after the residual sum, Pegasus and Blenderbot before it. BART and
+Blenderbot learn their positions, and BART has a norm after the embeddings; those of Marian and
+Pegasus are fixed sinusoids. The sines of the first two fill the
 first half of the channels and their cosines the second, where ours alternate: the channels of the
 residual stream stand in their order, which makes the models equal.
 """
@@ -11,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from ...models.family import Head
 from ..obstacles import Obstacles
 from .layout import Layout
-from .rows import Row, matrix, norm, packed, reads, stack, writes
+from .rows import SAME, Row, matrix, norm, packed, reads, stack, writes
 from .settings import (
     ACTIVATIONS,
     BARE_EMBEDDINGS,
@@ -29,7 +31,7 @@ from .settings import (
     Setting,
     Training,
 )
-from .transforms import AsRow
+from .transforms import AsRow, Reserved, Transform
 
 SELF_ATTENTION = (
     *packed(("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"), "attention.qkv"),
@@ -48,23 +50,36 @@ FEED_FORWARD = (
     *norm("final_layer_norm", "feed_residual.norm"),
 )
 SIDES = {
-    "encoder": ("positions", (*SELF_ATTENTION, *FEED_FORWARD)),
-    "decoder": ("target_positions", (*SELF_ATTENTION, *CROSS_ATTENTION, *FEED_FORWARD)),
+    "encoder": ("positions", "source_embedding_norm", (*SELF_ATTENTION, *FEED_FORWARD)),
+    "decoder": (
+        "target_positions",
+        "target_embedding_norm",
+        (*SELF_ATTENTION, *CROSS_ATTENTION, *FEED_FORWARD),
+    ),
 }
 
 PositionsKept = Literal["no", "copied", "learned"]
 """Whether a file holds positions: not, as a copy of what the formula gives, or as weights."""
 
 
-def rows(model: Any, positions: PositionsKept) -> Iterator[Row]:
+def rows(
+    model: Any, head: Head, positions: PositionsKept, places: Transform = SAME
+) -> Iterator[Row]:
     """Of a `TransformerConfig`."""
-    for side, (codes, layer) in SIDES.items():
+    for side, (codes, embedded, layer) in SIDES.items():
         yield from stack(f"model.{side}.layers", side, getattr(model, f"{side}_layers"), layer)
         if model.residual == "pre":
             yield from norm(f"model.{side}.layer_norm", f"{side}_norm")
-        table = matrix(f"model.{side}.embed_positions.weight", f"{codes}.weight")
-        is_copy = positions != "learned"
-        yield replace(table, is_implied=is_copy, is_written=positions != "no")
+        if model.embedding_norm:
+            yield from norm(f"model.{side}.layernorm_embedding", embedded)
+        yield Row(
+            (f"model.{side}.embed_positions.weight",),
+            f"{codes}.weight",
+            places,
+            stream=1,
+            is_implied=positions != "learned",
+            is_written=positions != "no",
+        )
     yield from embeddings(model.share)
     # Where there is no bias, zeros are written, and no file needs them.
     bias = Row(("final_logits_bias",), "output.bias", AsRow())
@@ -145,7 +160,6 @@ def common(
         Heads(("d_model", width), ("encoder_attention_heads", heads)),
         OutputBias(),
         SCALED_DOT,
-        BARE_EMBEDDINGS,
         LAYER_NORM,
         BuiltIn("norm_eps", 1e-5, "must be 1e-05"),
         UNGATED,
@@ -159,6 +173,9 @@ SINES = (
     BuiltIn("positions", "sinusoidal", "only sinusoidal ones"),
     BuiltIn("position_base", 10000.0, "must be 10000"),
 )
+TABLE = BuiltIn(
+    "positions", "learned", "positions are added to embeddings", allowed=("sinusoidal", "none")
+)
 ONE_MATRIX = (
     BuiltIn("share", "all", "one embedding matrix"),
     Only("tie_word_embeddings", True, "one embedding matrix"),
@@ -168,17 +185,38 @@ POST = BuiltIn("residual", "post", "the norm stands after the residual sum")
 # Of the original models; they would change the search.
 HABITS = {"is_encoder_decoder": True, "forced_eos_token_id": None}
 
+BART = Layout(
+    "BART",
+    "bart",
+    {"BartForConditionalGeneration": "linear", "BartModel": "linear"},
+    n_tokens=50265,
+    family="transformer",
+    task="translate",
+    settings=(
+        *common(),
+        POST,
+        BuiltIn("embedding_norm", True, "a norm after the embeddings"),
+        TABLE,
+        *ONE_MATRIX,
+    ),
+    # The first two rows of positions are those of padding in an older numbering.
+    rows=partial(rows, positions="learned", places=Reserved(2)),
+    prefix="model.",
+    unprefixed=("lm_head.", "final_logits_bias"),
+    skipped=(r"model\.(encoder|decoder)\.version",),
+    habits=HABITS,
+)
 MARIAN = Layout(
     "Marian",
     "marian",
-    ("MarianMTModel", "MarianModel"),
+    {"MarianMTModel": "linear", "MarianModel": "linear"},
     n_tokens=58101,
     family="transformer",
     task="translate",
-    settings=(*common(), POST, *SINES, Sharing()),
+    settings=(*common(), POST, BARE_EMBEDDINGS, *SINES, Sharing()),
     rows=partial(rows, positions="no"),
     prefix="model.",
-    heads=("lm_head.", "final_logits_bias"),
+    unprefixed=("lm_head.", "final_logits_bias"),
     splits_positions=True,
     has_two_vocabularies=True,
     habits=HABITS,
@@ -186,37 +224,33 @@ MARIAN = Layout(
 PEGASUS = Layout(
     "Pegasus",
     "pegasus",
-    ("PegasusForConditionalGeneration", "PegasusModel"),
+    {"PegasusForConditionalGeneration": "linear", "PegasusModel": "linear"},
     n_tokens=50265,
     family="transformer",
     task="translate",
-    settings=(*common(), PRE, *SINES, *ONE_MATRIX),
+    settings=(*common(), PRE, BARE_EMBEDDINGS, *SINES, *ONE_MATRIX),
     rows=partial(rows, positions="copied"),
     prefix="model.",
-    heads=("lm_head.", "final_logits_bias"),
+    unprefixed=("lm_head.", "final_logits_bias"),
     splits_positions=True,
     habits=HABITS,
 )
 BLENDERBOT = Layout(
     "Blenderbot",
     "blenderbot",
-    ("BlenderbotForConditionalGeneration", "BlenderbotModel"),
+    {"BlenderbotForConditionalGeneration": "linear", "BlenderbotModel": "linear"},
     n_tokens=8008,
     family="transformer",
     task="translate",
     settings=(
         *common(2560, (2, 24), 32, 10240, 128),
         PRE,
-        BuiltIn(
-            "positions",
-            "learned",
-            "positions are added to embeddings",
-            allowed=("sinusoidal", "none"),
-        ),
+        BARE_EMBEDDINGS,
+        TABLE,
         *ONE_MATRIX,
     ),
     rows=partial(rows, positions="learned"),
     prefix="model.",
-    heads=("lm_head.", "final_logits_bias"),
+    unprefixed=("lm_head.", "final_logits_bias"),
     habits={**HABITS, "encoder_no_repeat_ngram_size": 0},
 )
