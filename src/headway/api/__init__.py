@@ -4,6 +4,7 @@ from ..data.glossary import Glossary
 from .attention import Attention
 from .classifier import Classifier, LabelEvaluation, Prediction
 from .config import RunConfig, read_config
+from .importing import Imported, import_run
 from .inspection import Inspection
 from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
@@ -18,6 +19,7 @@ __all__ = [
     "Classifier",
     "Evaluation",
     "Glossary",
+    "Imported",
     "Inspection",
     "LabelEvaluation",
     "LanguageModel",
@@ -30,6 +32,7 @@ __all__ = [
     "TextEvaluation",
     "Translation",
     "Translator",
+    "import_run",
     "load",
     "read_config",
     "resume",

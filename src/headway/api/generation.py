@@ -1,5 +1,6 @@
-"""Settings of the search as Hugging Face's `generation_config.json` has them."""
+"""Settings of the search as Hugging Face's `generation_config.json` has them, both ways."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..runs.obstacles import Obstacles
@@ -35,3 +36,28 @@ def generation_of(search: SearchConfig) -> dict[str, Any]:
         settings["length_penalty"] = search.alpha
         settings["early_stopping"] = True if search.stop == "finished" else "never"
     return settings
+
+
+def search_of(generation: Mapping[str, Any], longest: int) -> SearchConfig:
+    """The search that a folder asks for: width and ranking of the beam, lengths, repetitions.
+
+    Sampling is asked for with each call, so that a folder's beam is searched unless told otherwise.
+
+    Args:
+        longest: number of positions of the model.
+    """
+
+    def number(name: str, usual: float, least: float) -> Any:
+        value = generation.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if is_number and value >= least else usual
+
+    usual = SearchConfig()
+    return SearchConfig(
+        beam=int(number("num_beams", usual.beam, 1)),
+        alpha=float(number("length_penalty", usual.alpha, float("-inf"))),
+        # The library counts the mark that outputs begin with.
+        max_length=min(longest, int(number("max_length", usual.max_length + 1, 2)) - 1),
+        min_length=int(number("min_length", usual.min_length, 0)),
+        no_repeat=int(number("no_repeat_ngram_size", usual.no_repeat, 0)),
+    )

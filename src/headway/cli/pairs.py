@@ -73,9 +73,9 @@ def _learned_columns(
     model: "Translator | Classifier", data: str, form: str | None
 ) -> dict[str, Any]:
     """The columns of the first training corpus, if it is a table of the same kind as the file."""
-    from ..data.corpora import Corpus, as_corpora, column_of, format_of
+    from ..data.corpora import Corpus, column_of, format_of, learned_from
 
-    corpus = as_corpora(model.config.data.train, "data.train")[0]
+    corpus = next(iter(learned_from(model.config.data)), Corpus())
     wanted = Corpus(file=data, format=form or "auto")  # type: ignore[arg-type]
     if corpus.file is None or format_of(corpus) != format_of(wanted):
         return {}

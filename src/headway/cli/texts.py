@@ -96,12 +96,12 @@ def read_texts(model: "LanguageModel", data: str | None, form: str | None) -> It
 
 def _corpus(model: "LanguageModel", data: str, form: str | None) -> "Corpus":
     """A file; one that does not tell its format is read as the training data were."""
-    from ..data.corpora import EXTENSIONS, Corpus, Format, as_corpora
+    from ..data.corpora import EXTENSIONS, Corpus, Format, learned_from
 
     if form is not None and form not in get_args(Format):
         raise ConfigError(f"--format {form}: expected one of {', '.join(get_args(Format))}")
     extension = Path(data.removesuffix(".gz")).suffix.lower()
-    learned_from = as_corpora(model.config.data.train, "data.train")
     if form is None and extension not in EXTENSIONS:
-        form = "text" if any(corpus.format == "text" for corpus in learned_from) else "lines"
+        learned = learned_from(model.config.data)
+        form = "text" if any(corpus.format == "text" for corpus in learned) else "lines"
     return Corpus(file=data, format=form or "auto")  # type: ignore[arg-type]

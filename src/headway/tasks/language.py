@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..data.codecs import TextCodec, TextConfig, learn_codec
 from ..data.collate import collate_texts, text_batch
-from ..data.corpora import DataConfig, as_corpora
+from ..data.corpora import DataConfig, learned_from
 from ..data.store import Store
 from ..models import SequenceModel, Vocabularies
 from ..search import Hypothesis, Prefix, SearchConfig, StepModel, beam, make_rules, sample
@@ -172,6 +172,6 @@ class LanguageValidator(Validator):
 
 def window_size(data: DataConfig) -> int:
     """The longest that a model was trained on: blocks of running text, or lines."""
-    running = [corpus.format == "text" for corpus in as_corpora(data.train, "data.train")]
+    running = [corpus.format == "text" for corpus in learned_from(data)]
     sizes = {True: data.block, False: data.max_length}
-    return max(sizes[is_running] for is_running in running)
+    return max((sizes[is_running] for is_running in running), default=data.max_length)

@@ -9,6 +9,7 @@ from .folder import Folder
 from .layout import Layout
 from .layouts import LAYOUTS, layout_for
 from .reading import Found, read_model
+from .tokens import read_tokenizers
 from .writing import write_generation, write_model, write_text
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Layout",
     "layout_for",
     "read_model",
+    "read_tokenizers",
     "write_generation",
     "write_model",
     "write_text",

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from ...models.family import Head
+from ...text import Frame
 from ..obstacles import Obstacles
 from .layout import Layout
 from .rows import SAME, Row, matrix, norm, packed, reads, stack, writes
@@ -185,6 +186,14 @@ POST = BuiltIn("residual", "post", "the norm stands after the residual sum")
 # Of the original models; they would change the search.
 HABITS = {"is_encoder_decoder": True, "forced_eos_token_id": None}
 
+# Outputs begin with the token that the decoder starts from.
+ROLES = {
+    "pad": ("pad",),
+    "bos": ("decoder_start", "pad"),
+    "eos": ("eos",),
+    "unk": ("unk",),
+}
+
 BART = Layout(
     "BART",
     "bart",
@@ -192,6 +201,10 @@ BART = Layout(
     n_tokens=50265,
     family="transformer",
     task="translate",
+    # The decoder starts from the end mark, and what it writes begins with the begin mark.
+    roles={**ROLES, "bos": ("bos",), "start": ("decoder_start", "eos"), "mask": ("mask",)},
+    usual_ids={"pad": 1, "bos": 0, "eos": 2, "decoder_start": 2},
+    frame=Frame(begin=True, between=2),
     settings=(
         *common(),
         POST,
@@ -213,6 +226,8 @@ MARIAN = Layout(
     n_tokens=58101,
     family="transformer",
     task="translate",
+    roles=ROLES,
+    usual_ids={"pad": 58100, "eos": 0, "decoder_start": 58100},
     settings=(*common(), POST, BARE_EMBEDDINGS, *SINES, Sharing()),
     rows=partial(rows, positions="no"),
     prefix="model.",
@@ -228,6 +243,8 @@ PEGASUS = Layout(
     n_tokens=50265,
     family="transformer",
     task="translate",
+    roles=ROLES,
+    usual_ids={"pad": 0, "eos": 1, "decoder_start": 0},
     settings=(*common(), PRE, BARE_EMBEDDINGS, *SINES, *ONE_MATRIX),
     rows=partial(rows, positions="copied"),
     prefix="model.",
@@ -242,6 +259,8 @@ BLENDERBOT = Layout(
     n_tokens=8008,
     family="transformer",
     task="translate",
+    roles=ROLES,
+    usual_ids={"pad": 0, "bos": 1, "eos": 2, "decoder_start": 1},
     settings=(
         *common(2560, (2, 24), 32, 10240, 128),
         PRE,

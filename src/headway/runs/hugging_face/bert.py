@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...models.family import Head
+from ...text import Frame
 from ..obstacles import Obstacles
 from .layout import Layout
 from .rows import SAME, Row, matrix, norm, packed, reads, stack, writes
@@ -210,6 +211,8 @@ def bert_settings(reserved: int, pooler: str) -> tuple[Setting, ...]:
     )
 
 
+# A text is begun by what the library calls cls, and ended by what it calls sep.
+ROLES = {name: (name,) for name in ("pad", "unk", "mask")} | {"bos": ("cls",), "eos": ("sep",)}
 # Files of the first versions.
 OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 
@@ -220,6 +223,8 @@ BERT = Layout(
     n_tokens=30522,
     family="encoder",
     task="pretrain",
+    roles=ROLES,
+    frame=Frame(begin=True),
     settings=bert_settings(0, "bert.pooler."),
     rows=bert_rows,
     prefix="bert.",
@@ -235,6 +240,8 @@ ROBERTA = Layout(
     n_tokens=50265,
     family="encoder",
     task="pretrain",
+    roles=ROLES,
+    frame=Frame(begin=True, between=2),
     settings=(
         *bert_settings(RESERVED, "roberta.pooler."),
         Only("pad_token_id", RESERVED - 1, "positions begin behind it"),
@@ -253,6 +260,8 @@ DISTILBERT = Layout(
     n_tokens=30522,
     family="encoder",
     task="pretrain",
+    roles=ROLES,
+    frame=Frame(begin=True),
     settings=(
         Key(("dim",), "d_model", 768),
         Key(("n_layers",), "layers", 6),

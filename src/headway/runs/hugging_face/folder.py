@@ -14,6 +14,7 @@ from ...errors import RunError
 from ..tensors import load_tensors
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+GENERATION = "generation_config.json"
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
 
 
@@ -61,6 +62,11 @@ class Folder:
             ) from error
         except ValueError as error:
             raise self._damaged(name, str(error)) from None
+
+    def generation(self) -> dict[str, Any]:
+        """Settings of the search; older folders have them in `config.json`."""
+        found = self.find_json(GENERATION)
+        return {**self.config, **(found if isinstance(found, dict) else {})}
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """All weights, from one file or from several that an index names.

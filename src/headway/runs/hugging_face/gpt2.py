@@ -67,6 +67,13 @@ GPT2 = Layout(
     n_tokens=50257,
     family="decoder",
     task="language",
+    roles={
+        "pad": ("pad", "eos"),
+        "bos": ("bos", "eos"),
+        "eos": ("eos",),
+        "unk": ("unk", "eos"),  # bytes leave nothing unknown
+    },
+    usual_ids={"bos": 50256, "eos": 50256},
     settings=(
         Key(("n_embd",), "d_model", 768),
         Key(("n_layer",), "layers", 12),

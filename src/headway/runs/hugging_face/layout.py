@@ -9,6 +9,7 @@ import torch
 
 from ...models import Vocabularies
 from ...models.family import Head
+from ...text import Frame
 from ..obstacles import Obstacles
 from .rows import Rows
 from .settings import Reading, Setting
@@ -24,6 +25,11 @@ class Layout:
             side; the first with the head of a model loads what is written.
         n_tokens: the usual size of the vocabulary.
         family, task: ours.
+        roles: what the library calls the tokens that have a role with us; of several names the
+            first counts that is there.
+        usual_ids: of those tokens, where `config.json` says nothing.
+        frame: the marks around texts that are only read.
+        n_sentinels: tokens that stand for spans left out, as T5 has them.
         settings: those of `config.json` and of our family.
         rows: the weights of a model of given settings and head.
         prefix: what names of weights begin with, except in folders that were saved from the class
@@ -46,8 +52,12 @@ class Layout:
     n_tokens: int
     family: str
     task: str
+    roles: Mapping[str, tuple[str, ...]]
     settings: tuple[Setting, ...]
     rows: Callable[[Any, Head], Rows]
+    usual_ids: Mapping[str, int] = field(default_factory=dict)
+    frame: Frame = field(default_factory=Frame)
+    n_sentinels: int = 0
     prefix: str = ""
     unprefixed: tuple[str, ...] = ()
     signs: Mapping[str, Head] = field(default_factory=dict)
