@@ -160,6 +160,7 @@ def common(
         Key(("scale_embedding",), "scale_embeddings", False),
         Heads(("d_model", width), ("encoder_attention_heads", heads)),
         OutputBias(),
+        BuiltIn("scale_output", False, "hidden states go as they are to the output layer"),
         SCALED_DOT,
         LAYER_NORM,
         BuiltIn("norm_eps", 1e-5, "must be 1e-05"),
