@@ -124,12 +124,19 @@ class Tokenizer:
     def encode_spans(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of `text` and where in it each of them stands: start and end, in characters.
 
-        The spans are in order. White space before a word may belong to its first token or to none.
-        The tokens of one character, spelled in bytes, all stand where it does.
+        The spans are in order. White space before a word may belong to its first token or to none;
+        what normalising takes away, as an accent, belongs to the token before it. The tokens of one
+        character, spelled in bytes, all stand where it does.
         """
         check_characters(text)
         encoding = self._backend.encode(text, add_special_tokens=False)
-        return encoding.ids, encoding.offsets
+        spans: list[tuple[int, int]] = encoding.offsets
+        for i, (start, end) in enumerate(spans):
+            following = spans[i + 1][0] if i + 1 < len(spans) else len(text)
+            while end < following and not text[end].isspace():
+                end += 1
+            spans[i] = (start, end)
+        return encoding.ids, spans
 
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """The ids of the text of `words`, a space between them, and the word that each id is of.
