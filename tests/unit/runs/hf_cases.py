@@ -48,7 +48,20 @@ DISTILLED = {
     "hidden_dim": 24,
     "max_position_embeddings": 32,
 }
+SPANS = {
+    "vocab_size": 30,
+    "d_model": 16,
+    "d_kv": 6,
+    "d_ff": 24,
+    "num_layers": 2,
+    "num_decoder_layers": 3,
+    "num_heads": 2,
+    "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 6,
+    "decoder_start_token_id": 0,
+}
 SIZES = {
+    "T5": SPANS,
     "GPT2": DECODER,
     "Bert": ENCODER,
     "Roberta": {**ENCODER, "type_vocab_size": 1, "pad_token_id": 1},

@@ -16,7 +16,7 @@ from headway.runs.hugging_face.settings import Reading
 CLOSE = {"rtol": 0, "atol": 1e-4}
 VOCABULARY = 30
 KINDS = ["BertModel", "RobertaModel", "DistilBertModel", "GPT2Model", "BartModel", "MarianModel"]
-KINDS += ["PegasusModel", "BlenderbotModel"]
+KINDS += ["T5Model", "PegasusModel", "BlenderbotModel"]
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +99,8 @@ def our_logits(model):
         ("BlenderbotForConditionalGeneration", {}),
         ("BartForConditionalGeneration", {}),
         ("BartForConditionalGeneration", {"activation_function": "relu", "scale_embedding": True}),
+        ("T5ForConditionalGeneration", {}),
+        ("T5ForConditionalGeneration", {"feed_forward_proj": "gated-gelu"}),
         ("BertForPreTraining", {}),
         ("BertForMaskedLM", {"hidden_act": "gelu_new", "layer_norm_eps": 0.1}),
         ("BertModel", {}),

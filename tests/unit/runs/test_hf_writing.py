@@ -104,8 +104,8 @@ def test_what_no_layout_has_is_named_with_its_key():
         "model.embedding_norm = true (no norm after the embeddings)"
     ]
     assert found(positions="relative", scale_output=True) == [
-        'model.positions = "relative" (positions are added to embeddings)',
         "model.scale_output = true (hidden states go as they are to the output layer)",
+        'model.positions = "relative" (positions are added to embeddings)',
     ]
     assert found(**POST, share="inputs") == [
         'model.share = "inputs" (an output layer of its own goes with share = none)'

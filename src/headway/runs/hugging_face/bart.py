@@ -97,9 +97,8 @@ def embeddings(share: str) -> Iterator[Row]:
     if share == "all":
         yield matrix("model.shared.weight", "source_embedding", source, target, output)
         return
-    yield matrix(source, "source_embedding", "model.shared.weight")
-    tied = (output,) if share == "target" else ()
-    yield matrix(target, "target_embedding", "model.shared.weight", *tied)
+    yield matrix(source, "source_embedding")
+    yield matrix(target, "target_embedding", *((output,) if share == "target" else ()))
     if share == "none":
         yield matrix(output, "output.weight")
 
@@ -109,10 +108,13 @@ class Sharing:
     """Which embeddings are one matrix."""
 
     def read(self, given: Reading) -> dict[str, Any]:
-        if not given.get("tie_word_embeddings", True):
-            return {"share": "none"}
         is_one = given.get("share_encoder_decoder_embeddings", True)
-        return {"share": "all" if is_one else "target"}
+        is_tied = given.get("tie_word_embeddings", True)
+        if is_one and not is_tied:
+            given.obstacles.add(
+                "tie_word_embeddings", False, "true where source and target are one"
+            )
+        return {"share": "all" if is_one else "target" if is_tied else "none"}
 
     def write(self, model: Any) -> dict[str, Any]:
         return {
@@ -121,7 +123,9 @@ class Sharing:
         }
 
     def check(self, model: Any, found: Obstacles) -> None:
-        """Each way has its place."""
+        if model.share == "inputs":
+            reason = "an output layer of its own goes with share = none"
+            found.add("model.share", model.share, reason)
 
 
 @dataclass(frozen=True)

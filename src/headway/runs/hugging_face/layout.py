@@ -29,7 +29,6 @@ class Layout:
             first counts that is there.
         usual_ids: of those tokens, where `config.json` says nothing.
         frame: the marks around texts that are only read.
-        n_sentinels: tokens that stand for spans left out, as T5 has them.
         settings: those of `config.json` and of our family.
         rows: the weights of a model of given settings and head.
         prefix: what names of weights begin with, except in folders that were saved from the class
@@ -57,7 +56,6 @@ class Layout:
     rows: Callable[[Any, Head], Rows]
     usual_ids: Mapping[str, int] = field(default_factory=dict)
     frame: Frame = field(default_factory=Frame)
-    n_sentinels: int = 0
     prefix: str = ""
     unprefixed: tuple[str, ...] = ()
     signs: Mapping[str, Head] = field(default_factory=dict)

@@ -8,10 +8,11 @@ from .bart import BART, BLENDERBOT, MARIAN, PEGASUS
 from .bert import BERT, DISTILBERT, ROBERTA
 from .gpt2 import GPT2
 from .layout import Layout
+from .t5 import T5
 
 LAYOUTS: dict[str, Layout] = {
     layout.model_type: layout
-    for layout in (ROBERTA, BERT, DISTILBERT, GPT2, BART, MARIAN, PEGASUS, BLENDERBOT)
+    for layout in (ROBERTA, BERT, DISTILBERT, GPT2, T5, BART, MARIAN, PEGASUS, BLENDERBOT)
 }
 """By what `config.json` calls them. A model of ours is written as the first that it fits."""
 

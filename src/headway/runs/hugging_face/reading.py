@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ... import config as configs
+from ...config import parse
 from ...errors import ConfigError, RunError
 from ...models import FAMILIES, Vocabularies
 from ...models.family import Head
@@ -60,7 +60,7 @@ def read_model(folder: Folder) -> Found:
         )
     family, where = FAMILIES[layout.family], f"{folder.path / CONFIG} (as [model])"
     try:
-        config = configs.parse(settings, family.config, where)
+        config = parse(settings, family.config, where)
         model = family.build(config, vocabularies)
     except ConfigError as error:
         raise RunError("; ".join(str(error).splitlines())) from None

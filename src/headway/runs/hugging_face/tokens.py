@@ -3,8 +3,8 @@
 The library says so in several files, by id or by name; a layout says which of its names are ours.
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from ...errors import RunError
@@ -54,10 +54,17 @@ def _roles(folder: Folder, layout: Layout, place: str) -> dict[str, str | int]:
     found: dict[str, str | int] = {}
     for role, names in layout.roles.items():
         said = (token for name in names for token in _tokens(folder, layout, name, place))
-        found |= {role: token for token in islice(said, 1)}
-    for i in range(layout.n_sentinels):
-        found[f"sentinel_{i}"] = f"<extra_id_{i}>"
-    return found
+        token = next(said, None)
+        if token is not None:
+            found[role] = token
+    return found | _sentinels(_table(folder, f"{place}{FILE}"))
+
+
+def _sentinels(content: Mapping[str, Any]) -> dict[str, str]:
+    """Tokens that stand for spans left out, as T5 names them."""
+    added = [token["content"] for token in content.get("added_tokens") or ()]
+    named = {name: re.fullmatch(r"<extra_id_(\d+)>", name) for name in added}
+    return {f"sentinel_{match[1]}": name for name, match in named.items() if match}
 
 
 def _tokens(folder: Folder, layout: Layout, name: str, place: str) -> Iterator[str | int]:
