@@ -145,7 +145,8 @@ def changed(folder, out, tensors=None, **config):
     said = {**json.loads((folder / "config.json").read_text()), **config}
     (out / "config.json").write_text(json.dumps(said))
     held = {**load_file(folder / "model.safetensors"), **(tensors or {})}
-    save_file({k: v for k, v in held.items() if v is not None}, out / "model.safetensors")
+    kept = {name: tensor for name, tensor in held.items() if tensor is not None}
+    save_file(kept, out / "model.safetensors", {"format": "pt"})
     return out
 
 
@@ -209,6 +210,26 @@ def test_tied_weights_may_stand_under_any_of_their_names_and_must_be_equal(maria
     )
     none = changed(marian, tmp_path / "none", {"model.shared.weight": None})
     assert "missing: model.shared.weight;" in refusal(none)
+
+
+def test_later_t5_has_an_output_layer_of_its_own_and_scales_nothing(tmp_path):
+    """However the flags are written: the library's newer versions always say that it is tied."""
+    folder = save(make("T5ForConditionalGeneration"), tmp_path / "t5")
+    own = {"lm_head.weight": torch.randn(VOCABULARY, 16)}
+    first = {"tie_word_embeddings": False, "scale_decoder_outputs": None}
+    later = {"tie_word_embeddings": True, "scale_decoder_outputs": False}
+    for number, config in enumerate((first, later)):
+        out = changed(folder, tmp_path / str(number), own, **config)
+        found = read_model(Folder(out))
+        assert (found.config.share, found.config.scale_output) == ("inputs", False)
+        theirs = transformers.T5ForConditionalGeneration.from_pretrained(out).eval()
+        expected = theirs_of(theirs)
+        torch.testing.assert_close(ours_of(found.model, expected), expected, **CLOSE)
+    assert "tied, but not equal: shared.weight and lm_head.weight" in refusal(
+        changed(folder, tmp_path / "wrong", own)
+    )
+    found = read_model(Folder(changed(folder, tmp_path / "tied", **later)))
+    assert (found.config.share, found.config.scale_output) == ("all", False)
 
 
 def test_positions_that_a_file_holds_must_be_those_of_the_formula(marian, tmp_path):

@@ -70,9 +70,11 @@ class Sharing:
     """Whether the output layer is the matrix of the embeddings, which is then scaled."""
 
     def read(self, given: Reading) -> dict[str, Any]:
-        is_tied = given.get("tie_word_embeddings", True) is not False
+        # Newer versions of the library always write that it is tied, and keep the other flag.
+        is_tied = given.get("tie_word_embeddings", True)
         is_scaled = given.get("scale_decoder_outputs", is_tied)
-        return {"share": "all" if is_tied else "inputs", "scale_output": is_scaled}
+        has_own = not is_scaled and given.holds("lm_head.")
+        return {"share": "inputs" if has_own else "all", "scale_output": is_scaled}
 
     def write(self, model: Any) -> dict[str, Any]:
         return {"tie_word_embeddings": model.share == "all"}
