@@ -142,7 +142,7 @@ def _write_hf(trained: Trained, folder: Path) -> Layout:
     assert layout is not None  # an expressible one
     write_model(folder, model, layout, vocabularies, target.specials, _n_positions(trained))
     write_generation(folder, layout, target.specials, generation_of(trained.config.search))
-    write_text(folder, source, target, trained.config.data.max_length)
+    write_text(folder, layout, model.config, source, target, trained.config.data.max_length)
     return layout
 
 

@@ -55,9 +55,11 @@ def check_hugging_face(trained: Trained, folder: Path) -> Check | None:
         return None
     theirs, tokenizer = loaded
     examples, texts, origin = _examples(trained)
-    for text, (first, *_) in zip(texts, examples, strict=False):
-        _compare_tokens(text, tokenizer(text)["input_ids"], first.tolist())
     *_, target = trained.task.codecs.values()
+    for text, (first, *_) in zip(texts, examples, strict=False):
+        # A language model goes on with a text, behind the begin mark.
+        expected = first.tolist() if is_pair else [target.bos, *first.tolist()[:-1]]
+        _compare_tokens(text, tokenizer(text)["input_ids"], expected)
     batch, inputs = (_pair_inputs if is_pair else _text_inputs)(examples, target.bos)
     model = trained.only_model("an export")
     expected = model.output(model(trained.to_device(batch))).cpu()[batch["tgt_valid"]]

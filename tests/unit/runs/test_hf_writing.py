@@ -28,7 +28,7 @@ def write(folder, model, target=WORDS, source=WORDS):
     folder.mkdir()
     write_model(folder, model, layout, sizes, target.specials, N_POSITIONS)
     write_generation(folder, layout, target.specials, {"num_beams": 3})
-    write_text(folder, source, target, 20)
+    write_text(folder, layout, model.config, source, target, 20)
     return folder
 
 

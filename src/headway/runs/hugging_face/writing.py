@@ -49,16 +49,24 @@ def write_generation(
     write_json(folder / "generation_config.json", {**_ids(layout, ids), **generation})
 
 
-def write_text(folder: Path, source: Tokenizer, target: Tokenizer, max_length: int) -> None:
+def write_text(
+    folder: Path, layout: Layout, model: Any, source: Tokenizer, target: Tokenizer, max_length: int
+) -> None:
     """Writes the tokenizer; where source and target have their own, that of the target apart.
 
     Args:
+        model: settings of ours.
         max_length: the longest input, in tokens, that the model was trained on.
     """
-    _write_tokenizer(folder, source, max_length)
+    inputs = ["input_ids", "attention_mask"]
+    if getattr(model, "segments", 0) > 1:
+        inputs.insert(1, "token_type_ids")
+    is_begun = layout.task == "language"
+    settings = {"model_input_names": inputs, "model_max_length": max_length}
+    _write_tokenizer(folder, source, settings, is_begun)
     if target is not source:
         (folder / "target").mkdir()
-        _write_tokenizer(folder / "target", target, max_length)
+        _write_tokenizer(folder / "target", target, settings, is_begun)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -67,20 +75,25 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _ids(layout: Layout, ids: Mapping[str, int]) -> dict[str, int]:
     named = {f"{name}_token_id": ids[name] for name in ("pad", "bos", "eos")}
+    if layout.task != "translate":
+        return named
     # Marian starts from the padding token; any token will do, so ours is the begin mark.
-    return {**named, "decoder_start_token_id": ids["bos"]} if layout.task == "translate" else named
+    return {**named, "decoder_start_token_id": ids.get("start", ids["bos"])}
 
 
-def _write_tokenizer(folder: Path, tokenizer: Tokenizer, max_length: int) -> None:
-    write_tokenizer(tokenizer, folder / "tokenizer.json")
+def _write_tokenizer(
+    folder: Path, tokenizer: Tokenizer, settings: Mapping[str, Any], is_begun: bool
+) -> None:
+    write_tokenizer(tokenizer, folder / "tokenizer.json", is_begun)
     ids = tokenizer.specials
-    names = {f"{special}_token": tokenizer.pieces[ids[special]] for special in SPECIALS}
-    settings = {
+    names = {name: name for name in (*SPECIALS, "mask") if name in ids}
+    if tokenizer.frame.begin:
+        names |= {"cls": "bos", "sep": "eos"}
+    content = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        **names,
-        "model_input_names": ["input_ids", "attention_mask"],
-        "model_max_length": max_length,
+        **{f"{theirs}_token": tokenizer.pieces[ids[ours]] for theirs, ours in names.items()},
+        **settings,
         "clean_up_tokenization_spaces": False,
         "split_special_tokens": True,  # text that spells a control token is text
     }
-    write_json(folder / "tokenizer_config.json", settings)
+    write_json(folder / "tokenizer_config.json", content)
