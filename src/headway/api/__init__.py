@@ -10,6 +10,7 @@ from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
 from .loading import load
 from .page import Page
+from .pretrained import Pretrained
 from .request import Request
 from .results import Evaluation, Output, Scored, Translation
 from .translator import Translator
@@ -26,6 +27,7 @@ __all__ = [
     "Output",
     "Page",
     "Prediction",
+    "Pretrained",
     "Request",
     "RunConfig",
     "Scored",

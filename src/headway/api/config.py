@@ -11,18 +11,22 @@ from annotated_types import Ge
 from .. import config as configs
 from ..config import Choice
 from ..data.codecs import TextConfig
-from ..data.corpora import DataConfig, data_root, learned_from
+from ..data.corpora import WHOLE, DataConfig, data_root, learned_from
 from ..errors import ConfigError, RunError
 from ..models import FAMILIES
 from ..models.tuning import TuneConfig
 from ..runs import RunDir
 from ..search import SearchConfig
-from ..tasks import TASKS
+from ..tasks import CONFIGS, TASKS, Pretrain, Task, kind_of
 from ..training.settings import TrainConfig
 
 
 def _families() -> dict[str, type]:
     return {name: family.config for name, family in FAMILIES.items()}
+
+
+def _objectives() -> dict[str, type]:
+    return CONFIGS
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class RunConfig:
     """What to learn from."""
     task: str = "translate"
     """What the model is trained for; `translate` is any text to any text, `language` predicts the
-    next token of one, `classify` gives a text a label."""
+    next token of one, `classify` gives a text a label, `pretrain` restores text that was damaged,
+    which other tasks then start from."""
     seed: Annotated[int, Ge(0)] = 1
     """All randomness comes from it."""
     init: str | None = None
@@ -46,7 +51,10 @@ class RunConfig:
     """How text becomes tokens."""
     model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = None
     """The model. All of it left out, the family is one that fits the task: `transformer` for
-    `translate`, `decoder` for `language`, `encoder` for `classify`."""
+    `translate`, `decoder` for `language`, `encoder` for `classify`; for `pretrain` one that fits
+    the objective."""
+    pretrain: Annotated[Any, Choice("objective", _objectives, default="masked")] = None
+    """Of `task = "pretrain"`: what is done to a text, and what is then asked."""
     tune: TuneConfig = field(default_factory=TuneConfig)
     """What of it learns, where it starts from another run."""
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -57,10 +65,9 @@ class RunConfig:
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}")
-        task = TASKS[self.task]
-        if self.model is None:
-            object.__setattr__(self, "model", FAMILIES[task.family].config())
+        self._settle()
         self._check_family()
+        task = self.kind
         metrics = list(dict.fromkeys(("auto", "loss", *task.validated)))
         if self.train.metric not in metrics:
             raise ValueError(
@@ -73,12 +80,38 @@ class RunConfig:
             )
         if self.train.patience and self.data.valid is None:
             raise ValueError("train.patience needs validation data; give data.valid")
-        if self.text.dropout and "text" in self._formats():
-            raise ValueError(
-                f'text.dropout = {self.text.dropout:g} has no meaning for format = "text": a '
-                "running text is cut into tokens once; leave it out"
-            )
+        self._check_dropout()
         self._check_positions()
+
+    @property
+    def kind(self) -> type[Task]:
+        """The task, with the settings that it has of its own."""
+        return kind_of(self.task, self.pretrain)
+
+    def _settle(self) -> None:
+        """Fills in what follows from the task."""
+        is_pretraining = self.task == Pretrain.name
+        if self.pretrain is None and is_pretraining:
+            object.__setattr__(self, "pretrain", CONFIGS["masked"]())
+        if self.pretrain is not None and not is_pretraining:
+            raise ValueError(
+                f'[pretrain] is for task = "pretrain", and this run file has task = "{self.task}"; '
+                "leave it out"
+            )
+        if self.model is None:
+            object.__setattr__(self, "model", FAMILIES[self.kind.family].config())
+        if self.kind.begins and not self.text.begin:
+            object.__setattr__(self, "text", replace(self.text, begin=True))
+
+    def _check_dropout(self) -> None:
+        """That no text is to be cut in several ways which is cut into blocks."""
+        whole = sorted(self._formats() & set(WHOLE))
+        if self.text.dropout and (whole or self.kind.in_sentences):
+            what = f'format = "{whole[0]}"' if whole else f'task = "{self.task}"'
+            raise ValueError(
+                f"text.dropout = {self.text.dropout:g} has no meaning for {what}: what is learned "
+                "from in blocks is cut into tokens once; leave it out"
+            )
 
     def _check_positions(self) -> None:
         """That what has a row for each position has enough of them."""
@@ -99,16 +132,23 @@ class RunConfig:
             )
 
     def _check_family(self) -> None:
-        task, family = TASKS[self.task], FAMILIES[self.model.family]
+        task, family = self.kind, FAMILIES[self.model.family]
         if task.fits(family):
             return
         able = [name for name, other in FAMILIES.items() if task.fits(other)]
         needs = f"can {', '.join(sorted(task.needs))}"
         needs += " and reads a source" if task.has_source else " and goes without a source"
         raise ValueError(
-            f"task = {self.task!r} needs a model that {needs}, which model.family = "
+            f"{self.asked} needs a model that {needs}, which model.family = "
             f"{family.name!r} does not; take one of {', '.join(able)}"
         )
+
+    @property
+    def asked(self) -> str:
+        """What is asked of the model, in words: the task, or its objective where it has one."""
+        if self.pretrain is None:
+            return f"task = {self.task!r}"
+        return f"pretrain.objective = {self.pretrain.objective!r}"
 
     def _formats(self) -> set[str]:
         return {corpus.format for corpus in learned_from(self.data)}

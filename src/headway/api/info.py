@@ -8,7 +8,7 @@ from ..data.corpora import Corpus, as_corpora
 from ..models import FAMILIES
 from ..runs import RunDir
 from ..runs.directory import HEADER, WEIGHTS
-from ..tasks import TASKS, Task
+from ..tasks import Task
 from .assembly import build
 from .config import RunConfig, stored_config
 from .importing import IMPORTED_FROM
@@ -17,7 +17,7 @@ from .importing import IMPORTED_FROM
 def info(run: RunDir) -> dict[str, Any]:
     """Everything worth knowing about a run; what is not decided yet is None."""
     config = stored_config(run)
-    task = TASKS[config.task].load(run.codecs) if run.codecs.exists() else None
+    task = config.kind.load(run.codecs) if run.codecs.exists() else None
     tensors, rule = run.load_weights() if (run.path / WEIGHTS).exists() else ({}, {})
     weights: dict[str, Any] | None = None
     if rule:
@@ -41,7 +41,7 @@ def info(run: RunDir) -> dict[str, Any]:
 
 def best_validation(run: RunDir, config: RunConfig) -> dict[str, Any] | None:
     """The validation that the run judges best: its metric, value and step."""
-    task = TASKS[config.task]
+    task = config.kind
     metric = task.metric(config.train.metric)
     key = "valid_loss" if metric == "loss" else metric
     sign = -1 if task.prefers_less(metric) else 1

@@ -32,6 +32,7 @@ from .options import (
     warn,
 )
 from .pairs import grouped, read_pairs, ungrouped
+from .restored import evaluate_restored
 from .texts import evaluate_texts
 from .translate import one_line
 
@@ -78,11 +79,13 @@ def evaluate(
     A translation by bleu, chrf, ter, exact, wer, per; for pronunciations as the papers count them:
     --group --metric wer --metric per. A language model by loss, perplexity, bits_per_character,
     bits_per_byte, word_perplexity; a plain file is read as the training data were. A classifier by
-    accuracy and macro_f1; its texts are the source and their labels the target.
+    accuracy and macro_f1; its texts are the source and their labels the target. A pre-trained
+    model by the loss and the share of right answers of what it was asked, beside the share that the
+    most frequent answer gets to.
 
     Example: headway evaluate runs/mine --source test.en --target test.de
     """
-    from ..api import Classifier, LanguageModel, load
+    from ..api import Classifier, LanguageModel, Pretrained, load
 
     set_threads(threads)
     translator = load(run, *(more or []))
@@ -99,6 +102,11 @@ def evaluate(
         others = {"--source": source, "--target": target, "--outputs": outputs, "--cut": cut}
         refuse_options(run, "language", {**of_translation, **others})
         evaluate_texts(run, translator, data, form, metric, as_json)
+        return
+    if isinstance(translator, Pretrained):
+        others = {"--source": source, "--target": target, "--outputs": outputs, "--cut": cut}
+        refuse_options(run, "pretrain", {**of_translation, **others})
+        evaluate_restored(run, translator, data, form, metric, as_json)
         return
     if isinstance(translator, Classifier):
         refuse_options(run, "classify", of_translation)

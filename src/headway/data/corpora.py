@@ -15,7 +15,13 @@ from annotated_types import Ge, Gt, Le
 
 from headway.errors import ConfigError, DataError
 
-Format = Literal["auto", "lines", "text", "tsv", "csv", "jsonl", "conll", "pronunciation"]
+Format = Literal[
+    "auto", "lines", "text", "documents", "tsv", "csv", "jsonl", "conll", "pronunciation"
+]
+
+WHOLE: tuple[Format, ...] = ("text", "documents")
+"""Formats of texts that may be of any length: they are cut into blocks."""
+
 
 EXTENSIONS: dict[str, Format] = {
     ".tsv": "tsv",
@@ -58,7 +64,8 @@ class Corpus:
     .conll, .dict (pronunciation), each also with .gz behind it. A tsv file has a header line if
     columns are given by name or if its first line holds the names of the task's columns; a csv file
     always has one. A task with one column takes any other file as `lines`, each a text of its own;
-    `text` makes the whole file one running text, line breaks included."""
+    `text` makes the whole file one running text, line breaks included; `documents` several, which
+    blank lines set apart, or titles (` = Title = `) as in WikiText."""
 
     part: tuple[Annotated[float, Ge(0), Le(1)], Annotated[float, Ge(0), Le(1)]] | None = None
     """Only this part of the corpus: `[0.0, 0.9]` is its first nine tenths, by rows, or by
@@ -98,7 +105,8 @@ class DataConfig:
     with a count in the log."""
 
     block: Annotated[int, Ge(2)] = 128
-    """Running text (`format = "text"`) is learned from in blocks of this many tokens."""
+    """Running text and documents (`format = "text"` or `"documents"`) are learned from in blocks
+    of this many tokens, none of which goes beyond its document."""
 
     def __post_init__(self) -> None:
         for name in ("valid", "test"):
@@ -181,10 +189,10 @@ def format_of(corpus: Corpus, single: bool = False) -> Format:
     """
     if corpus.file is None:
         return "lines"
-    if corpus.format == "text" and not single:
+    if corpus.format in WHOLE and not single:
         raise ConfigError(
-            f"{corpus.file}: format 'text' is one running text, and the task has several columns; "
-            'choose another format, or task = "language"'
+            f"{corpus.file}: format {corpus.format!r} has texts alone, and the task has several "
+            'columns; choose another format, or task = "language"'
         )
     if corpus.format == "lines" and not single:
         raise ConfigError(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.data.corpora import Corpus, column_of, files_of, format_of
+from headway.data.documents import read_documents
 from headway.data.lines import read_lines, read_pieces
 from headway.errors import ConfigError, DataError
 
@@ -46,6 +47,8 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
             return _read_parallel(files)
         if form == "text":
             return (Row((text,), f"{name}:{line}") for text, line in read_pieces(path, name))
+        if form == "documents":
+            return (Row((text,), f"{name}:{line}") for text, line in read_documents(path, name))
         return READERS[form](corpus, columns, name, path)
 
     if corpus.part is None:

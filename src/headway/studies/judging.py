@@ -17,7 +17,6 @@ from ..errors import ConfigError
 from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
 from ..runs import RunDir
-from ..tasks import TASKS
 from .lengths import ByLength, buckets, measured
 
 ScoredSet = Literal["test", "valid"]
@@ -109,7 +108,7 @@ def scored_rows(config: RunConfig) -> Iterator[Row]:
     """The rows of the data a run is scored on; a running text is one."""
     name = scored_set(config)
     for corpus in as_corpora(getattr(config.data, name), f"data.{name}"):
-        yield from read_whole(corpus, TASKS[config.task].columns, Path(config.data.root or "."))
+        yield from read_whole(corpus, config.kind.columns, Path(config.data.root or "."))
 
 
 def _judged_translation(run: str | Path, config: RunConfig, way: Way) -> Judged:

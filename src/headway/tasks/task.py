@@ -35,6 +35,9 @@ class Task(ABC):
             names.
         needs: abilities that it asks of a family.
         has_source: whether a batch holds a source beside what is predicted.
+        in_sentences: whether every row is a document, stored in blocks with the beginnings of its
+            sentences.
+        begins: whether texts that are read begin with the begin mark, whatever `[text]` says.
         family: what is trained where the run file names no model.
         lengths: the columns whose lengths count against a batch's tokens, the one to sort by first.
         label_smoothing: where the run file says nothing.
@@ -48,6 +51,8 @@ class Task(ABC):
     settings: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[frozenset[Ability]]
     has_source: ClassVar[bool] = True
+    in_sentences: ClassVar[bool] = False
+    begins: ClassVar[bool] = False
     family: ClassVar[str]
     lengths: ClassVar[tuple[str, ...]]
     label_smoothing: ClassVar[float] = 0.0
@@ -117,6 +122,21 @@ class Task(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The vocabulary in plain data, for people: `kind` and sizes."""
+
+    def block(self, data: DataConfig) -> int:
+        """Tokens of a block of running text or of a document, as stored.
+
+        Raises:
+            ConfigError: there is no room in it.
+        """
+        return data.block
+
+    def check(self, store: Store) -> None:  # noqa: B027 (most tasks take whatever there is)
+        """Looks at prepared data once.
+
+        Raises:
+            DataError: they are nothing to learn from.
+        """
 
     @abstractmethod
     def batch(

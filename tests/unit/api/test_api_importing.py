@@ -185,7 +185,8 @@ def test_an_import_is_the_beginning_of_another_run(imported, tmp_path, monkeypat
     more += ["train.steps=2", "train.batch_tokens=64"]
     tuned = headway.train(headway.read_config(file, more), tmp_path / "tuned")
     assert tuned.task.target.bos == 2
-    assert tuned.config.model == headway.load(imported["bart"][1]).config.model
+    first = headway.load(imported["bart"][1]).config.model
+    assert replace(tuned.config.model, preset="auto") == first
     file.write_text("[data]\ntrain = []\n")
     with pytest.raises(headway.api.config.ConfigError, match=r"data\.train is an empty list"):
         headway.train(headway.read_config(file), tmp_path / "nothing")
