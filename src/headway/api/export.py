@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import ConfigError, RunError
+from ..models import FAMILIES
 from ..models.transformer import Transformer
 from ..runs.atomic import replacing_directory
 from ..runs.export.ctranslate2_model import obstacles as ctranslate2_obstacles
@@ -19,10 +20,12 @@ from ..runs.hugging_face import (
     layout_for,
     write_generation,
     write_model,
+    write_sentences,
     write_text,
 )
 from .export_check import Check, check_ctranslate2, check_hugging_face
 from .generation import generation_of, search_obstacles
+from .importing import NORMALISED
 from .trained import Trained
 from .translator import Translator
 
@@ -69,7 +72,8 @@ def export(
             f"--quantization {quantization} goes with --to ctranslate2; "
             "leave it out, or quantise with transformers when the model is loaded"
         )
-    if to == "hf" and (found := search_obstacles(trained.config.search)):
+    is_searched = FAMILIES[trained.config.model.family].abilities & {"step"}
+    if to == "hf" and is_searched and (found := search_obstacles(trained.config.search)):
         raise ConfigError(
             f"transformers cannot search with {', '.join(found)}; take that out of [search] in "
             f"{trained.run.path}/run.toml, which changes no weight"
@@ -141,7 +145,11 @@ def _write_hf(trained: Trained, folder: Path) -> Layout:
     layout, _ = layout_for(model.config, vocabularies, target.specials)
     assert layout is not None  # an expressible one
     write_model(folder, model, layout, vocabularies, target.specials, _n_positions(trained))
-    write_generation(folder, layout, target.specials, generation_of(trained.config.search))
+    if layout.family != "encoder":
+        write_generation(folder, layout, target.specials, generation_of(trained.config.search))
+    elif trained.config.model.pooling == "mean":
+        normalises = bool(trained.run.facts.get(NORMALISED))
+        write_sentences(folder, trained.config.data.max_length, model.config.d_model, normalises)
     write_text(folder, layout, model.config, source, target, trained.config.data.max_length)
     return layout
 

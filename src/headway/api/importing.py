@@ -15,7 +15,7 @@ from ..data.corpora import DataConfig
 from ..runs import RunDir
 from ..runs.hugging_face import Folder, Found, read_model, read_tokenizers
 from ..runs.module import weights_of
-from ..tasks import Language, Task, Translate
+from ..tasks import CONFIGS, OBJECTIVES, Language, Task, Translate
 from ..text import Tokenizer
 from .config import RunConfig
 from .facts import facts_now
@@ -23,6 +23,8 @@ from .generation import search_of
 
 IMPORTED_FROM = "imported_from"
 """The fact by which a directory that was not trained here is known."""
+NORMALISED = "normalised"
+"""The fact of an import from sentence-transformers: whether vectors of texts have length 1."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,13 @@ def import_run(folder: str | Path, out: str | Path) -> Imported:
         IMPORTED_FROM: str(given.path.resolve()),
         "imported_as": found.layout.name,
     }
+    if found.sentences is not None:
+        facts[NORMALISED] = found.sentences.normalises
     weights = weights_of(found.model)
     run = RunDir.create(out, facts)
     with run.lock():
         with run.writing_codecs() as codecs:
-            _task(found, source, target).save(codecs)
+            _task(config, source, target).save(codecs)
         run.save_weights(weights, "imported", 0)
         run.log.append({"step": 0, "finished": True})
         # Last, because it is what makes the directory a run.
@@ -72,10 +76,13 @@ def import_run(folder: str | Path, out: str | Path) -> Imported:
     return Imported(run.path, found.layout.name, config.task, n_parameters, found.notes)
 
 
-def _task(found: Found, source: Tokenizer, target: Tokenizer) -> Task:
-    if found.layout.task == "language":
+def _task(config: RunConfig, source: Tokenizer, target: Tokenizer) -> Task:
+    if config.task == "language":
         return Language(TextCodec(source))
-    return Translate(TextCodec(source, reads=True), TextCodec(target))
+    reading = TextCodec(source, reads=True)
+    if config.task == "translate":
+        return Translate(reading, TextCodec(target))
+    return OBJECTIVES[config.pretrain.objective].settled(config.pretrain)(reading)
 
 
 def _run_file(folder: Folder, found: Found, tokenizer: Tokenizer) -> RunConfig:
@@ -86,10 +93,12 @@ def _run_file(folder: Folder, found: Found, tokenizer: Tokenizer) -> RunConfig:
     block = min(longest, DataConfig.block)
     data = DataConfig(train=[], max_length=longest, block=block)
     kind: Any = tokenizer.settings.kind
+    is_reader = found.layout.task == "pretrain"
     return RunConfig(
         data,
         task=found.layout.task,
-        text=TextConfig(kind=kind),
+        text=TextConfig(kind=kind, begin=tokenizer.frame.begin),
         model=found.config,
+        pretrain=CONFIGS[found.vocabularies.head]() if is_reader else None,
         search=search_of(folder.generation(), longest),
     )

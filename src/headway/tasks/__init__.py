@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .bare import Bare
 from .classify import Classify
 from .denoise import T5, Bart
 from .language import Language
@@ -21,6 +22,7 @@ OBJECTIVES: dict[str, type[Pretrain]] = {
     "next": Next,
     "bart": Bart,
     "t5": T5,
+    "none": Bare,
 }
 """The kinds of `pretrain`, by objective."""
 

@@ -1,5 +1,6 @@
 """Folders as transformers writes them: small random models, each with a tokenizer of its kind."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,9 +87,8 @@ def bert() -> tuple[Tokenizer, dict[str, str]]:
     made.normalizer = normalizers.BertNormalizer(lowercase=True)
     made.pre_tokenizer = pre.BertPreTokenizer()
     made.decoder = decoders.WordPiece()
-    made.train_from_iterator(
-        TEXTS * 3, trainers.WordPieceTrainer(200, special_tokens=tokens, show_progress=False)
-    )
+    trainer = trainers.WordPieceTrainer(vocab_size=200, special_tokens=tokens, show_progress=False)
+    made.train_from_iterator(TEXTS * 3, trainer)
     names = {name.strip("[]").lower(): name for name in tokens}
     return _framed(made, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"), names
 
@@ -127,6 +127,12 @@ KINDS: dict[str, tuple[str, Callable[[], tuple[Tokenizer, dict[str, str]]], dict
         {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2},
     ),
     "bert": ("BertForPreTraining", bert, ENCODER),
+    "sentences": ("BertModel", bert, ENCODER),
+    "distilbert": (
+        "DistilBertForMaskedLM",
+        bert,
+        {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": 66},
+    ),
     "roberta": ("RobertaForMaskedLM", bart, {**ENCODER, "type_vocab_size": 1}),
 }
 
@@ -155,7 +161,22 @@ def make_folder(name: str, folder: Path, extra_rows: int = 0) -> Path:
     model.tie_weights()
     model.save_pretrained(folder)
     named = {f"{role}_token": token for role, token in names.items()}
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named).save_pretrained(
-        folder
-    )
+    saved = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
+    saved.save_pretrained(folder)
+    if name == "sentences":
+        _lay_beside(folder)
     return folder
+
+
+def _lay_beside(folder: Path) -> None:
+    """What sentence-transformers adds."""
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    modules = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate(kinds.items())
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 40}))
+    (folder / "1_Pooling").mkdir()
+    pooling = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))

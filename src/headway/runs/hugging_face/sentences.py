@@ -1,12 +1,14 @@
 """What sentence-transformers lays beside a model: how the states of a text become one vector."""
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from ...errors import RunError
 from .folder import Folder
 
-MODULES = "modules.json"
+MODULES, SIZES = "modules.json", "sentence_bert_config.json"
 POOLINGS: dict[str, Literal["mean", "first"]] = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_cls_token": "first",
@@ -45,7 +47,7 @@ def read_sentences(folder: Folder) -> Sentences | None:
             f"{where}: the parts are {', '.join(kinds)}; expected Transformer, Pooling and perhaps "
             "Normalize; import another model"
         )
-    sizes = folder.find_json("sentence_bert_config.json") or {}
+    sizes = folder.find_json(SIZES) or {}
     longest = sizes.get("max_seq_length")
     pooling = _pooling(folder, f"{modules[1].get('path') or '1_Pooling'}/config.json")
     return Sentences(pooling, "Normalize" in kinds, longest if isinstance(longest, int) else None)
@@ -60,3 +62,25 @@ def _pooling(folder: Folder, name: str) -> Literal["mean", "first"]:
             f"; expected one of {', '.join(POOLINGS)}; import another model"
         )
     return POOLINGS[asked[0]]
+
+
+def write_sentences(folder: Path, max_length: int, width: int, normalises: bool) -> None:
+    """Lays the same beside a model whose vectors are the mean of all states."""
+    kinds = {"": "Transformer", "1_Pooling": "Pooling"}
+    if normalises:
+        kinds["2_Normalize"] = "Normalize"
+    modules = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate(kinds.items())
+    ]
+    files = {
+        MODULES: modules,
+        SIZES: {"max_seq_length": max_length, "do_lower_case": False},
+        "1_Pooling/config.json": {
+            "word_embedding_dimension": width,
+            **{key: pooling == "mean" for key, pooling in POOLINGS.items()},
+        },
+    }
+    (folder / "1_Pooling").mkdir()
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
