@@ -148,7 +148,7 @@ class Tokenizer:
             starts.append(max(0, end - 1))
             end += len(word) + 1
         ids, spans = self.encode_spans(" ".join(words))
-        return ids, [bisect_right(starts, max(start, end - 1)) - 1 for start, end in spans]
+        return ids, [bisect_right(starts, end - 1) - 1 for _, end in spans]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` for many texts at once, on all cores."""

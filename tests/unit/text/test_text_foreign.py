@@ -101,6 +101,15 @@ def test_pieces_of_a_running_text_are_read_as_the_whole(case):
         assert running == case.ours.encode(line), line
 
 
+@pytest.mark.parametrize("name", ["bert", "bert-cased", "t5", "t5-old", "marian"])
+def test_words_have_the_ids_that_transformers_gives_them(cases, name):
+    case = cases[name]
+    for line in LINES[:300]:
+        words = line.split()
+        expected = case.theirs(words, is_split_into_words=True, add_special_tokens=False, **PLAIN)
+        assert case.ours.encode_words(words) == (expected["input_ids"], expected.word_ids())
+
+
 # The frame
 
 
