@@ -195,6 +195,89 @@ def test_masks_that_were_kept_with_the_weights_are_skipped(gpt2, tmp_path):
     assert read_model(Folder(changed(gpt2, tmp_path / "out", masks)))
 
 
+def test_names_of_the_first_files_and_buffers_are_known(tmp_path):
+    folder = save(make("BertForPreTraining"), tmp_path / "bert")
+    expected = our_logits(read_model(Folder(folder)).model)
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): tensor
+        for name, tensor in load_file(folder / "model.safetensors").items()
+    }
+    gone = {name: None for name in load_file(folder / "model.safetensors") if name not in old}
+    tied = {"cls.predictions.decoder.weight": old["bert.embeddings.word_embeddings.weight"].clone()}
+    buffers = {"bert.embeddings.position_ids": torch.arange(34)[None]}
+    out = changed(folder, tmp_path / "old", {**gone, **old, **tied, **buffers})
+    torch.testing.assert_close(our_logits(read_model(Folder(out)).model), expected)
+
+
+def test_a_model_that_reads_has_the_head_that_is_in_the_file(tmp_path):
+    folder = save(make("BertForPreTraining"), tmp_path / "bert")
+    names = load_file(folder / "model.safetensors")
+    pair = {name: None for name in names if "seq_relationship" in name}
+    words = {name: None for name in names if "predictions" in name}
+    found = read_model(Folder(changed(folder, tmp_path / "masked", pair)))
+    assert found.vocabularies.head == "masked"
+    found = read_model(Folder(changed(folder, tmp_path / "none", pair | words)))
+    assert found.vocabularies.head == "none"
+    assert found.config.pooler
+    part = changed(folder, tmp_path / "part", {"cls.predictions.transform.dense.bias": None})
+    assert "missing: cls.predictions.transform.dense.bias;" in refusal(part)
+    without = {"bert.pooler.dense.weight": None}
+    assert "missing: bert.pooler.dense.weight;" in refusal(changed(folder, tmp_path / "p", without))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            {"position_embedding_type": "relative_key", "is_decoder": True},
+            "config.json: headway has no such BERT model: position_embedding_type = "
+            '"relative_key" (positions are added to embeddings), is_decoder = true (an encoder '
+            "sees the whole text); import another model",
+        ),
+        ({"max_position_embeddings": 0}, "max_position_embeddings = 0 (a number of positions abo"),
+    ],
+)
+def test_encoders_that_headway_does_not_have(tmp_path, config, message):
+    folder = save(make("BertModel"), tmp_path / "bert")
+    assert message in refusal(changed(folder, tmp_path / "out", **config))
+
+
+def sentences(folder, *kinds, **pooling):
+    """A folder with what sentence-transformers lays beside it."""
+    modules = [{"type": f"sentence_transformers.models.{kind}", "path": ""} for kind in kinds]
+    modules[1]["path"] = "1_Pooling"
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    return folder
+
+
+def test_how_sentence_transformers_makes_a_vector(tmp_path):
+    folder = save(make("BertModel"), tmp_path / "bert")
+    mean, first = {"pooling_mode_mean_tokens": True}, {"pooling_mode_cls_token": True}
+    found = read_model(Folder(sentences(folder, "Transformer", "Pooling", **mean)))
+    assert (found.config.pooling, found.config.pooler) == ("mean", False)
+    assert not found.sentences.normalises
+    assert found.notes == (
+        "bert.pooler.* is left out: the vector of a text is the mean of all states",
+    )
+    found = read_model(Folder(sentences(folder, "Transformer", "Pooling", "Normalize", **first)))
+    assert (found.config.pooling, found.config.pooler) == ("first", False)
+    assert found.sentences.normalises
+    several = {**mean, "pooling_mode_max_tokens": True}
+    assert refusal(sentences(folder, "Transformer", "Pooling", **several)) == (
+        f"{folder}/1_Pooling/config.json: the vector of a text is made by pooling_mode_mean_tokens,"
+        " pooling_mode_max_tokens; expected one of pooling_mode_mean_tokens, "
+        "pooling_mode_cls_token; import another model"
+    )
+    assert refusal(sentences(folder, "Transformer", "Pooling", "Dense", **mean)) == (
+        f"{folder}/modules.json: the parts are Transformer, Pooling, Dense; expected Transformer, "
+        "Pooling and perhaps Normalize; import another model"
+    )
+
+
 def test_tied_weights_may_stand_under_any_of_their_names_and_must_be_equal(marian, tmp_path):
     shared = load_file(marian / "model.safetensors")["model.shared.weight"]
     expected = our_logits(read_model(Folder(marian)).model)
