@@ -48,7 +48,7 @@ def search_of(generation: Mapping[str, Any], longest: int) -> SearchConfig:
     """
 
     def number(name: str, usual: float, least: float) -> Any:
-        value = generation.get(name)
+        value: Any = generation.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return value if is_number and value >= least else usual
 

@@ -137,11 +137,12 @@ KINDS: dict[str, tuple[str, Callable[[], tuple[Tokenizer, dict[str, str]]], dict
 }
 
 
-def make_folder(name: str, folder: Path, extra_rows: int = 0) -> Path:
+def make_folder(name: str, folder: Path, extra_rows: int = 0, **changes: Any) -> Path:
     """Writes one of `KINDS`.
 
     Args:
         extra_rows: of the embeddings, beyond what the tokenizer has.
+        changes: other sizes.
     """
     kind, make_tokenizer, sizes = KINDS[name]
     tokenizer, names = make_tokenizer()
@@ -149,6 +150,7 @@ def make_folder(name: str, folder: Path, extra_rows: int = 0) -> Path:
     known = {f"{role}_token_id": ids.get(role) for role in ("pad", "bos", "eos")}
     start = {"bart": ids.get("eos")}.get(name, ids.get("pad"))
     settings = {**sizes, **known, "vocab_size": tokenizer.get_vocab_size() + extra_rows}
+    settings |= changes
     if name in ("marian", "bart", "t5"):
         settings |= {"decoder_start_token_id": start, "forced_eos_token_id": None}
     model_class = getattr(transformers, kind)

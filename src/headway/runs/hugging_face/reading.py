@@ -51,7 +51,8 @@ def read_model(folder: Folder) -> Found:
     tensors = folder.tensors()
     names = layout.canonical(tensors)
     sentences = read_sentences(folder)
-    given = Reading(folder.config, frozenset(names), sentences and sentences.pooling)
+    pooling = None if sentences is None else sentences.pooling
+    given = Reading(folder.config, frozenset(names), pooling)
     settings, vocabularies = layout.read(given), layout.read_vocabularies(given)
     if given.obstacles.found:
         raise RunError(
