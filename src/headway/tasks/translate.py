@@ -104,9 +104,9 @@ class Translate(Task):
 
     @property
     def vocabularies(self) -> Vocabularies:
-        return Vocabularies(
-            self.source.tokenizer.size, self.target.tokenizer.size, self.source is self.target
-        )
+        is_shared = self.source is self.target
+        sizes = self.source.tokenizer.size, self.target.tokenizer.size
+        return Vocabularies(*sizes, is_shared, head="words")
 
     def describe(self) -> dict[str, Any]:
         sizes = self.vocabularies
