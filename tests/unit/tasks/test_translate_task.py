@@ -28,7 +28,7 @@ def test_shared_vocabulary_saves_one_file(tmp_path):
     task.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
     again = Translate.load(tmp_path)
-    assert again.source is again.target
+    assert again.source.tokenizer is again.target.tokenizer
     assert again.vocabularies == task.vocabularies == Vocabularies(9, 9, True, "words")
 
 
@@ -51,6 +51,17 @@ def test_each_side_may_have_its_own_kind():
     task = Translate.learn(lines, own)
     assert task.codecs["source"].tokenizer.settings.kind == "characters"
     assert task.codecs["target"].tokenizer.settings.kind == "words"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_sources_may_begin_with_a_mark(tmp_path, shared):
+    task = Translate.learn(lines, TextConfig(kind="words", shared=shared, begin=True))
+    task.save(tmp_path)
+    for one in (task, Translate.load(tmp_path)):
+        batch = one.pairs(["c b"], ["y"])
+        assert batch["src"][0].tolist() == [BOS, *one.source.tokenizer.encode("c b"), EOS]
+        assert batch["tgt_in"][0].tolist() == [BOS, *one.target.tokenizer.encode("y")]
+        assert one.source.fingerprint() == task.source.fingerprint()
 
 
 def test_a_batch_of_a_store(task, store):
