@@ -126,4 +126,5 @@ CONFIGS: dict[str, type] = {
     "next": NextConfig,
     "bart": BartConfig,
     "t5": T5Config,
+    "unilm": UnilmConfig,
 }
