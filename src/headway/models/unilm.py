@@ -20,8 +20,8 @@ from ..nn.layers import EncoderLayer
 from ..nn.step import Past, State
 from . import encoder
 from .encoder import USUAL, EncoderSettings
-from .family import Family, Output, Reader, SequenceModel, Vocabularies
-from .heads import MaskedReader
+from .family import Family, Output, SequenceModel, Vocabularies
+from .heads import AnyReader
 from .transformer_layers import newest, of_sequence, of_step
 
 SOURCE, TARGET = 0, 1
@@ -123,7 +123,7 @@ def _places(src_valid: Tensor, n_target: int) -> Tensor:
     return torch.cat([source.expand(B, S), src_valid.sum(1)[:, None] + target], dim=1)
 
 
-def build(config: UnilmConfig, vocabularies: Vocabularies) -> Unilm | Reader | MaskedReader:
+def build(config: UnilmConfig, vocabularies: Vocabularies) -> Unilm | AnyReader:
     """From resolved settings: what writes words, or the same backbone under another head."""
     if vocabularies.head == "words":
         return Unilm(config, vocabularies.source)
