@@ -5,6 +5,7 @@ from .answerer import Answered, Answerer, Candidate
 from .attention import Attention
 from .classifier import Classifier, Prediction
 from .config import RunConfig, read_config
+from .importing import Imported, import_run
 from .inspection import Inspection
 from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
@@ -27,6 +28,7 @@ __all__ = [
     "Entity",
     "Evaluation",
     "Glossary",
+    "Imported",
     "Inspection",
     "LanguageModel",
     "Output",
@@ -44,6 +46,7 @@ __all__ = [
     "TextEvaluation",
     "Translation",
     "Translator",
+    "import_run",
     "load",
     "read_config",
     "resume",

@@ -19,6 +19,7 @@ from . import (
     demo,
     evaluate,
     export,
+    importing,
     info,
     predict,
     resume,
@@ -54,6 +55,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "config": config.config,
     "average": average.average,
     "export": export.export,
+    "import": importing.import_model,
 }
 # The class of all complaints about the command line, under a name that every typer has.
 UsageError = typer.BadParameter.__mro__[1]

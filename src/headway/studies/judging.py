@@ -88,7 +88,9 @@ def judged(run: str | Path, way: Way = PLAIN) -> Judged:
 def metric_of(config: RunConfig) -> str:
     """What runs are compared by; a loss depends on the vocabulary and compares nothing."""
     metric = config.train.metric
-    return COMPARED[config.task] if metric in ("auto", "loss") else metric
+    if metric not in ("auto", "loss"):
+        return metric
+    return COMPARED.get(config.task) or next(m for m in config.kind.validated if m != "loss")
 
 
 def scored_set(config: RunConfig) -> ScoredSet:
@@ -205,6 +207,24 @@ def _judged_outputs(run: str | Path, config: RunConfig, way: Way) -> Judged:
     )
 
 
+def _judged_restored(run: str | Path, config: RunConfig, way: Way) -> Judged:
+    """How much of damaged text is restored. Speed is that of forced scoring."""
+    metric, model, name = metric_of(config), load(run), scored_set(config)
+    corpora = as_corpora(getattr(config.data, name), f"data.{name}")
+    started = time.perf_counter()
+    found = model.evaluate(corpora, [metric], config.data.root or ".", RESAMPLES)
+    seconds = time.perf_counter() - started
+    return Judged(
+        metric=metric,
+        score=found.scores[metric],
+        lower_is_better=model.task.prefers_less(metric),
+        n=found.n_passages,
+        n_of="passages",
+        speed=found.n_passages / seconds,
+        speed_of="passages",
+    )
+
+
 Judge = Callable[[str | Path, RunConfig, Way], Judged]
 JUDGES: dict[str, Judge] = {
     "translate": _judged_translation,
@@ -213,6 +233,7 @@ JUDGES: dict[str, Judge] = {
     "tag": _judged_outputs,
     "answer": _judged_outputs,
     "regress": _judged_outputs,
+    "pretrain": _judged_restored,
 }
 COMPARED = {
     "translate": "bleu",
@@ -222,7 +243,8 @@ COMPARED = {
     "answer": "f1",
     "regress": "spearman",
 }
-"""By task, what runs are compared by where their run files leave it open."""
+"""By task, what runs are compared by where their run files leave it open; of the others the first
+that validations measure beside the loss."""
 HAVE_LENGTHS = frozenset({"translate", "classify", "tag", "answer", "regress"})
 """Tasks whose judge looks at lengths."""
 HAVE_TOKENS = frozenset({"translate"})
