@@ -251,6 +251,9 @@ def test_metrics_of_parts(tmp_path):
             "unanswered_exact": 50.0,
         }
     )
+    part = task.judge("unanswered_exact", outputs, right)
+    assert part.name == "unanswered exact"
+    assert part.signature == "exact|normal:squad|n:2|interval:wilson95|questions:unanswered"
     with pytest.raises(DataError, match="no answered_f1 can be told: all of the questions have no"):
         task.judge("answered_f1", [""], [[]])
     with pytest.raises(ConfigError, match="no metric 'bleu' for task 'answer'"):
