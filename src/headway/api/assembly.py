@@ -195,9 +195,10 @@ def _run(
 
 def _is_same(task: Task, kind: type[Task], origin: RunDir) -> bool:
     """Whether codecs encode as those of another run of the same kind."""
-    others = kind.load(origin.codecs).codecs
-    mine = task.codecs
-    return all(mine[name].fingerprint() == others[name].fingerprint() for name in mine)
+    others, mine = kind.load(origin.codecs).codecs, task.codecs
+    return mine.keys() == others.keys() and all(
+        mine[name].fingerprint() == others[name].fingerprint() for name in mine
+    )
 
 
 class _Assembly:
@@ -372,8 +373,9 @@ class _Assembly:
         self.start["notes"][heading].append(text)
 
     def _rows(self) -> Iterator[Sequence[str]]:
-        columns = self.config.kind.columns
-        for corpus in self._corpora("train"):
+        corpora = self._corpora("train")
+        columns = self.config.kind.columns_of(corpora, self.root)
+        for corpus in corpora:
             for row in read(corpus, columns, self.root):
                 yield row.values
 
@@ -392,6 +394,7 @@ class _Assembly:
             block=task.block(self.config.data),
             sentences=task.in_sentences,
             leak_check=check,
+            rules=task,
         )
         task.check(prepared.store)
         self.start["examples"][key] = len(prepared.store)
@@ -436,7 +439,8 @@ class _Assembly:
 
         def epoch(number: int) -> tuple[Store, Batches]:
             store, sizes = training.at(seed, number)
-            batches = Batches(store, task.lengths, budget, seed, sizes=sizes, weights=weights)
+            sized = task.sized(store)
+            batches = Batches(sized, task.lengths, budget, seed, sizes=sizes, weights=weights)
             return store, batches
 
         return BatchStream(task, epoch, seed, self.device)

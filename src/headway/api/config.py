@@ -17,7 +17,7 @@ from ..models import FAMILIES
 from ..models.tuning import TuneConfig
 from ..runs import RunDir
 from ..search import SearchConfig
-from ..tasks import CONFIGS, TASKS, Pretrain, Task, kind_of
+from ..tasks import CONFIGS, TASKS, Answer, AnswerConfig, Pretrain, Task, kind_of
 from ..training.settings import TrainConfig
 
 
@@ -37,8 +37,9 @@ class RunConfig:
     """What to learn from."""
     task: str = "translate"
     """What the model is trained for; `translate` is any text to any text, `language` predicts the
-    next token of one, `classify` gives a text a label, `pretrain` restores text that was damaged,
-    which other tasks then start from."""
+    next token of one, `classify` gives a text or a pair of texts a label, `regress` a number, `tag`
+    gives every word a tag, `answer` finds the part of a text that answers a question, `pretrain`
+    restores text that was damaged, which other tasks then start from."""
     seed: Annotated[int, Ge(0)] = 1
     """All randomness comes from it."""
     init: str | None = None
@@ -51,10 +52,12 @@ class RunConfig:
     """How text becomes tokens."""
     model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = None
     """The model. All of it left out, the family is one that fits the task: `transformer` for
-    `translate`, `decoder` for `language`, `encoder` for `classify`; for `pretrain` one that fits
-    the objective."""
+    `translate`, `decoder` for `language`, one that fits the objective for `pretrain`, `encoder` for
+    the others."""
     pretrain: Annotated[Any, Choice("objective", _objectives, default="masked")] = None
     """Of `task = "pretrain"`: what is done to a text, and what is then asked."""
+    answer: AnswerConfig | None = None
+    """Of `task = "answer"`: how answers are looked for in texts."""
     tune: TuneConfig = field(default_factory=TuneConfig)
     """What of it learns, where it starts from another run."""
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -86,18 +89,18 @@ class RunConfig:
     @property
     def kind(self) -> type[Task]:
         """The task, with the settings that it has of its own."""
-        return kind_of(self.task, self.pretrain)
+        return kind_of(self.task, self.pretrain, self.answer, self.data.max_length)
 
     def _settle(self) -> None:
         """Fills in what follows from the task."""
-        is_pretraining = self.task == Pretrain.name
-        if self.pretrain is None and is_pretraining:
-            object.__setattr__(self, "pretrain", CONFIGS["masked"]())
-        if self.pretrain is not None and not is_pretraining:
-            raise ValueError(
-                f'[pretrain] is for task = "pretrain", and this run file has task = "{self.task}"; '
-                "leave it out"
-            )
+        for name, usual in {Pretrain.name: CONFIGS["masked"], Answer.name: AnswerConfig}.items():
+            if getattr(self, name) is None and self.task == name:
+                object.__setattr__(self, name, usual())
+            if getattr(self, name) is not None and self.task != name:
+                raise ValueError(
+                    f'[{name}] is for task = "{name}", and this run file has task = "{self.task}"; '
+                    "leave it out"
+                )
         if self.model is None:
             object.__setattr__(self, "model", FAMILIES[self.kind.family].config())
         if self.kind.begins and not self.text.begin:

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 from .. import config as configs
-from ..data.corpora import Corpus, as_corpora
+from ..data.corpora import Corpus, as_corpora, column_of
 from ..models import FAMILIES
 from ..runs import RunDir
 from ..runs.directory import HEADER, WEIGHTS
-from ..tasks import Task
+from ..tasks import TASKS, Task
 from .assembly import build
 from .config import RunConfig, stored_config
 from .importing import IMPORTED_FROM
@@ -81,8 +81,8 @@ def _data(run: RunDir, config: RunConfig) -> dict[str, Any]:
 def _files(corpus: Corpus) -> list[str]:
     if corpus.file is not None:
         return [corpus.file]
-    names = (corpus.source, corpus.target, corpus.text, corpus.label)
-    return [str(name) for name in names if name is not None]
+    places = (column_of(corpus, column) for task in TASKS.values() for column in task.columns)
+    return [str(place) for place in dict.fromkeys(places) if place is not None]
 
 
 def _steps(run: RunDir, config: RunConfig, of_weights: int) -> dict[str, Any]:

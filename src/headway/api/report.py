@@ -25,6 +25,12 @@ METRICS = {
     "perplexity": "Perplexity",
     "accuracy": "Accuracy",
     "macro_f1": "Macro F1",
+    "entity_f1": "Entity F1",
+    "strict_f1": "Strict F1",
+    "precision": "Precision",
+    "recall": "Recall",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
     "masked_accuracy": "Masked words",
     "next_accuracy": "Next sentences",
     "token_accuracy": "Tokens",
@@ -32,7 +38,7 @@ METRICS = {
 """The others are abbreviations."""
 PURPOSES = {
     "translate": "Use it; without FILE, type.",
-    "predict": "Label lines; without FILE, type.",
+    "predict": "Use it on lines; without FILE, type.",
     "score": "Log probabilities of lines of your own.",
 }
 

@@ -16,7 +16,16 @@ from annotated_types import Ge, Gt, Le
 from headway.errors import ConfigError, DataError
 
 Format = Literal[
-    "auto", "lines", "text", "documents", "tsv", "csv", "jsonl", "conll", "pronunciation"
+    "auto",
+    "lines",
+    "text",
+    "documents",
+    "tsv",
+    "csv",
+    "jsonl",
+    "conll",
+    "pronunciation",
+    "squad",
 ]
 
 WHOLE: tuple[Format, ...] = ("text", "documents")
@@ -53,11 +62,33 @@ class Corpus:
     or by number (1 is the first, -1 the last)."""
 
     text: str | int | None = None
-    """The same for the text of a language model or of what is classified: a file of lines, or a
-    column of `file`."""
+    """The same for the text of a language model, or of what gets a label or a value: a file of
+    lines, or a column of `file`."""
+
+    text2: str | int | None = None
+    """The same for the second text, where a label or a value is given to pairs of texts."""
 
     label: str | int | None = None
     """The same for the label of a text."""
+
+    value: str | int | None = None
+    """The same for the number that a text has."""
+
+    words: str | int | None = None
+    """The same for sentences to be tagged: words with spaces between them."""
+
+    tags: str | int | None = None
+    """The same for their tags, one for each word."""
+
+    question: str | int | None = None
+    """The same for questions about texts."""
+
+    context: str | int | None = None
+    """The same for the texts that hold the answers."""
+
+    answers: str | int | None = None
+    """The same for the right answers, as JSON: `[{"text": "Paris", "answer_start": 17}]`, 17 being
+    the number of characters before it in the text, or `[]` where there is none."""
 
     format: Format = "auto"
     """How `file` is written. `auto` goes by the extension: .tsv and .tab, .csv, .jsonl and .ndjson,
@@ -65,11 +96,12 @@ class Corpus:
     columns are given by name or if its first line holds the names of the task's columns; a csv file
     always has one. A task with one column takes any other file as `lines`, each a text of its own;
     `text` makes the whole file one running text, line breaks included; `documents` several, which
-    blank lines set apart, or titles (` = Title = `) as in WikiText."""
+    blank lines set apart, or titles (` = Title = `) as in WikiText. `squad` is the JSON of that
+    data set, with or without questions that have no answer."""
 
     part: tuple[Annotated[float, Ge(0), Le(1)], Annotated[float, Ge(0), Le(1)]] | None = None
-    """Only this part of the corpus: `[0.0, 0.9]` is its first nine tenths, by rows, or by
-    characters where `format = "text"`."""
+    """Only this part of the corpus: `[0.0, 0.9]` is its first nine tenths, by rows, by characters
+    where `format = "text"`, or by whole articles where it is "squad"."""
 
     separator: str | None = None
     """Pronunciation lists only: what stands between the word and its symbols; by default a tab or
@@ -207,7 +239,7 @@ def format_of(corpus: Corpus, single: bool = False) -> Format:
     if extension not in EXTENSIONS:
         raise ConfigError(
             f"{corpus.file}: the extension {extension!r} does not tell the format; "
-            "set format to one of tsv, csv, jsonl, conll, pronunciation"
+            "set format to one of tsv, csv, jsonl, conll, pronunciation, squad"
         )
     return EXTENSIONS[extension]
 

@@ -29,6 +29,7 @@ from headway.data.corpora import WHOLE, Corpus, files_of, format_of
 from headway.data.leaks import LeakCheck, Leaks
 from headway.data.read import Row, read
 from headway.data.recut import recut
+from headway.data.rules import Apart, Rules
 from headway.data.store import DOCUMENT, Column, Store, StoreWriter, building, writing_to
 from headway.errors import ConfigError, DataError
 
@@ -37,7 +38,10 @@ CHUNK_CHARACTERS = 4 << 20
 PLACES_SHOWN = 3
 # Descriptions of corpora that came later: left out of keys where they are not used, so that runs
 # made before them find their data unchanged.
-LATER = ("text", "label", "part")
+LATER = (
+    *("text", "text2", "label", "value", "words", "tags", "question", "context", "answers"),
+    "part",
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ class _Job:
     max_length: int | None
     block: int | None
     sentences: bool
+    rules: Rules
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -112,6 +117,11 @@ class _Job:
             shaped_by["block"] = self.block
         if self.sentences:
             shaped_by["sentences"] = True
+        if self.rules.derived:
+            shaped_by["derived"] = {
+                name: [column, codec.fingerprint()]
+                for name, (column, codec) in self.rules.derived.items()
+            }
         text = json.dumps(shaped_by)  # in order: the order of columns matters
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -132,7 +142,8 @@ class _Job:
 
     def stored(self) -> list[Column]:
         """The columns of the store."""
-        columns = [codec.column(name) for name, codec in self.codecs.items()]
+        derived = {name: codec for name, (_, codec) in self.rules.derived.items()}
+        columns = [codec.column(name) for name, codec in {**self.codecs, **derived}.items()]
         columns += [SENTENCE_COLUMN] if self.sentences else []
         return columns + ([DOCUMENT_COLUMN] if self.has_documents else [])
 
@@ -147,6 +158,7 @@ def prepare(
     block: int | None = None,
     sentences: bool = False,
     leak_check: LeakCheck | None = None,
+    rules: Rules | None = None,
 ) -> Prepared:
     """The store of these corpora, built if it is not there yet.
 
@@ -154,17 +166,19 @@ def prepare(
         codecs: the codec of each column, by the task's names; their order is that of the columns.
         where: the folder that holds stores, such as `default_cache() / "stores"`.
         root: the folder that relative file names start from.
-        max_length: examples longer than this in any column are dropped; marks count.
+        max_length: examples longer than this in any column are dropped, or in what else the rules
+            name; marks count.
         block: running text and documents become examples of this many tokens, one after the other;
             the end mark closes the last one of each text, and of no other.
         sentences: whatever the format, every row is a document, and the store also says where its
             sentences begin.
         leak_check: a fresh one; it rides on the pass that prepares.
+        rules: about columns together; none if left out.
 
     Raises:
         DataError: a file is missing or malformed, changed meanwhile, or holds nothing to use.
     """
-    job = _Job(corpora, codecs, root, max_length, block, sentences)
+    job = _Job(corpora, codecs, root, max_length, block, sentences, rules or Apart())
     before = _states(job.files())
     key = job.key()
     path = where / key
@@ -251,11 +265,12 @@ def _examples(
             yield {name: [block[name] for block in some] for name in some[0]}
         return
     for chunk in _chunks(rows):
-        kept = tally.sift(chunk, _encode(chunk, job.codecs))
+        encoded = _encode(chunk, job.codecs)
+        kept = tally.sift(chunk, encoded)
+        examples = _chosen(encoded, kept) | _derived(job, [chunk[i] for i in kept])
         if job.has_documents:
-            n_kept = len(kept[job.columns[0]])
-            kept[DOCUMENT] = [np.array([next(numbers)]) for _ in range(n_kept)]
-        yield kept
+            examples[DOCUMENT] = [np.array([next(numbers)]) for _ in kept]
+        yield examples
 
 
 def _seen(rows: Iterator[Row], leak_check: LeakCheck | None) -> Iterator[Row]:
@@ -310,19 +325,31 @@ def _encode(rows: Sequence[Row], codecs: Mapping[str, Codec]) -> dict[str, list[
     }
 
 
+def _chosen(encoded: dict[str, list[np.ndarray]], kept: list[int]) -> dict[str, list[np.ndarray]]:
+    return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
+
+
+def _derived(job: _Job, rows: Sequence[Row]) -> dict[str, list[np.ndarray]]:
+    """The columns that are made of others."""
+    return {
+        name: codec.encode_batch([row.values[job.columns.index(column)] for row in rows])
+        for name, (column, codec) in job.rules.derived.items()
+    }
+
+
 class _Tally:
     """Sorts out what cannot be used and keeps count, by reason."""
 
     def __init__(self, job: _Job) -> None:
         self._max_length = job.max_length
+        self._rules = job.rules
         self._codecs = tuple(job.codecs.values())
         self._names = job.columns
         self._counts: dict[str, int] = {}
         self._places: dict[str, list[str]] = {}
 
-    def sift(
-        self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]
-    ) -> dict[str, list[np.ndarray]]:
+    def sift(self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]) -> list[int]:
+        """The places of the rows that can be used."""
         kept = []
         for i, (row, *arrays) in enumerate(zip(rows, *encoded.values(), strict=True)):
             reason = self._reason(row, arrays)
@@ -330,16 +357,25 @@ class _Tally:
                 kept.append(i)
             else:
                 self.note(reason, row.where)
-        return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
+        return kept
 
     def _reason(self, row: Row, arrays: Sequence[np.ndarray]) -> str | None:
+        if any(map(str.strip, row.values)) and (problem := self._rules.complaint(row.values)):
+            raise DataError(f"{row.where}: {problem}")
         parts = zip(self._names, row.values, arrays, self._codecs, strict=True)
         for name, text, array, codec in parts:
             if len(array) <= codec.marks or not text.strip():
                 if problem := codec.complaint(text):
                     raise DataError(f"{row.where}: {problem}")
                 return f"empty {name}"
-            if self._max_length is not None and len(array) > self._max_length:
+        return self._too_long(arrays)
+
+    def _too_long(self, arrays: Sequence[np.ndarray]) -> str | None:
+        if self._max_length is None:
+            return None
+        lengths = {name: len(array) for name, array in zip(self._names, arrays, strict=True)}
+        for name, size in self._rules.sizes(lengths).items():
+            if size > self._max_length:
                 return f"{name} longer than max_length = {self._max_length}"
         return None
 

@@ -86,6 +86,11 @@ class Desk(Watch):
         self, name: str, trained: Trained, limits: Limits, library: Library = "headway"
     ) -> None:
         super().__init__(name, trained.run, trained.config)
+        if isinstance(trained, Classifier) and trained.is_pair:
+            raise ConfigError(
+                f"{trained.run.path} labels pairs of texts, and the server takes single ones; use "
+                f"headway predict {trained.run.path}"
+            )
         self.limits, self.library = limits, library
         self.trained: Any = trained
         self.verbs = VERBS.get(type(trained), ())  # any run can be watched

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from ..data.corpora import DataConfig
+from .answer import Answer, AnswerConfig
 from .bare import Bare
 from .classify import Classify
 from .denoise import T5, Bart
@@ -9,11 +11,13 @@ from .language import Language
 from .masked import Masked, MaskedNext, Next
 from .objectives import CONFIGS
 from .pretrain import Pretrain
+from .regress import Regress
+from .tag import Tag
 from .task import Task
 from .translate import Translate
 
 TASKS: dict[str, type[Task]] = {
-    task.name: task for task in (Translate, Language, Classify, Pretrain)
+    task.name: task for task in (Translate, Language, Classify, Tag, Answer, Regress, Pretrain)
 }
 
 OBJECTIVES: dict[str, type[Pretrain]] = {
@@ -27,24 +31,37 @@ OBJECTIVES: dict[str, type[Pretrain]] = {
 """The kinds of `pretrain`, by objective."""
 
 
-def kind_of(task: str, pretrain: Any) -> type[Task]:
-    """The task of a run file.
+def kind_of(
+    task: str,
+    pretrain: Any = None,
+    answer: AnswerConfig | None = None,
+    max_length: int = DataConfig.max_length,
+) -> type[Task]:
+    """The task of a run file, with the settings that it has of its own.
 
     Args:
-        pretrain: the settings of its objective, where it has one.
+        pretrain: those of its objective, where it has one.
+        answer: how answers are looked for, where they are.
+        max_length: tokens that are read at once.
     """
-    if task != Pretrain.name:
-        return TASKS[task]
-    return OBJECTIVES[pretrain.objective].settled(pretrain)
+    if task == Pretrain.name:
+        return OBJECTIVES[pretrain.objective].settled(pretrain)
+    if task == Answer.name:
+        return Answer.settled(answer or AnswerConfig(), max_length)
+    return TASKS[task]
 
 
 __all__ = [
     "CONFIGS",
     "OBJECTIVES",
     "TASKS",
+    "Answer",
+    "AnswerConfig",
     "Classify",
     "Language",
     "Pretrain",
+    "Regress",
+    "Tag",
     "Task",
     "Translate",
     "kind_of",

@@ -11,6 +11,8 @@ from torch import nn
 from .loss import Batch, Objective
 
 SAMPLES = 3
+TOKENS = 4096
+"""In a batch of a validation, padding included."""
 
 
 @dataclass(frozen=True)

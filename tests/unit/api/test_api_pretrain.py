@@ -16,6 +16,7 @@ from headway.errors import ConfigError, DataError
 from headway.models.encoder import EncoderConfig
 from headway.models.transformer import TransformerConfig
 from headway.runs import RunDir
+from headway.studies.judging import judged
 from headway.tasks import CONFIGS, OBJECTIVES
 from headway.training.settings import TrainConfig
 
@@ -104,6 +105,15 @@ def test_it_is_described_and_reported(runs, objective, folder):
     assert stored_config(RunDir.open(folder / objective)).pretrain.objective == objective
     page = (folder / objective / "report.html").read_text("utf-8")
     assert f"headway evaluate {folder / objective} --data FILE" in page
+
+
+@pytest.mark.parametrize(("objective", "metric"), [("masked_next", "masked"), ("t5", "token")])
+def test_runs_are_compared_by_what_they_restore(runs, objective, metric, folder):
+    found = judged(folder / objective)
+    assert (found.metric, found.lower_is_better) == (f"{metric}_accuracy", False)
+    held_out = [Corpus(file="valid.txt", format="documents")]
+    expected = runs[objective].evaluate(held_out, root=folder).scores[found.metric]
+    assert found.score == expected
 
 
 def test_parts_of_the_loss_are_logged(runs, folder):

@@ -129,7 +129,7 @@ def test_blocks_never_cross_documents(root):
     numbers = [found.store[DOCUMENT][i].tolist() for i in range(len(found.store))]
     assert list(chain(*numbers)) == [0, 0, 0, 0, 1, 2, 2, 2]
     assert found.store.documents.tolist() == [0, 4, 5, 8]
-    ends = [i for i in range(8) if found.store["text"][i][-1] == TextCodec.eos]
+    ends = [i for i in range(8) if found.store["text"][i][-1] == characters().eos]
     assert ends == [3, 4, 7]
 
 

@@ -136,7 +136,7 @@ def test_what_is_counted_are_texts_with_labels(task, store):
 
 
 def test_a_label_that_nothing_is_left_of_is_an_error(task, store):
-    more = Classify(task.codec, LabelCodec(["no", "yes", "zero"]))
+    more = Classify(task.texts, LabelCodec(["no", "yes", "zero"]))
     with pytest.raises(DataError, match="of the label 'zero' no training example could be used"):
         more.sequences(store)
 

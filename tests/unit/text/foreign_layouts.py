@@ -82,18 +82,21 @@ def gpt2() -> Tokenizer:
 
 
 def unigram(names: list[str], splits: bool) -> Tokenizer:
-    """Pieces with ▁ for a space; of files from years ago, words are cut before it is put in."""
+    """Pieces with ▁ for a space; where words are cut first, as transformers does for T5, it is put
+    before each, and nothing is normalised."""
     normalizer = norms.Sequence([norms.NFKC(), norms.Replace(Regex(" {2,}"), " ")])
     cutter = pre.Metaspace(prepend_scheme="always")
     if splits:
-        cutter = pre.Sequence([pre.WhitespaceSplit(), cutter])
+        normalizer, cutter = None, pre.Sequence([pre.WhitespaceSplit(), cutter])
     # The library's trainer never gives the same pieces twice.
     words = Counter(word for text in TEXTS for word in build_cutter(normalizer, cutter)(text))
     alphabet = sorted({character for word in words for character in word})
     pieces = learn_unigram(words, alphabet, 900 - len(names))
     controls = [(name, 0.0) for name in names]
     made = Tokenizer(models.Unigram(controls + pieces, unk_id=names.index("<unk>")))
-    made.normalizer, made.pre_tokenizer = normalizer, cutter
+    made.pre_tokenizer = cutter
+    if normalizer is not None:
+        made.normalizer = normalizer
     made.decoder = decoders.Metaspace(prepend_scheme="always")
     made.add_special_tokens(names)
     return made
@@ -134,6 +137,8 @@ LAYOUTS = {
     "bart": Layout(roberta, ROBERTA, Frame(True, 2), "BartTokenizerFast"),
     "gpt2": Layout(gpt2, GPT2, Frame(), "GPT2TokenizerFast"),
     "t5": Layout(t5, T5 | SENTINELS, Frame(), "PreTrainedTokenizerFast"),
-    "t5-old": Layout(lambda: t5(splits=True), T5 | SENTINELS, Frame(), "PreTrainedTokenizerFast"),
+    "t5-split": Layout(
+        lambda: t5(splits=True), T5 | SENTINELS, Frame(), "T5TokenizerFast", {"extra_ids": 4}
+    ),
     "marian": Layout(marian, T5, Frame(), "PreTrainedTokenizerFast"),
 }

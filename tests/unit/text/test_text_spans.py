@@ -25,7 +25,7 @@ LEARNED = {
     "characters": TokenizerConfig("characters"),
     "bytes": TokenizerConfig("bytes"),
 }
-FOREIGN = ("bert", "roberta", "gpt2", "t5", "t5-old")
+FOREIGN = ("bert", "roberta", "gpt2", "t5", "t5-split")
 NAMES = (*LEARNED, *FOREIGN)
 WORD = st.text(
     st.one_of(
