@@ -28,12 +28,15 @@ class Attention:
     Attributes:
         crossing: names of the maps whose rows are the output and whose columns are the input, in
             the order of the layers; one list for each model of an ensemble.
+        begins: whether the first token of the input is the begin mark; the last one always is the
+            end mark.
     """
 
     source: list[str]
     target: list[str]
     maps: dict[str, np.ndarray]
     crossing: list[list[str]] = field(default_factory=list)
+    begins: bool = False
 
     def cross(self, layer: Layer = "mean") -> np.ndarray:
         """What the output attends to in the input (T, S): mean over heads, layers and models.
@@ -52,8 +55,8 @@ class Attention:
         )
 
     def alignment(self, layer: Layer = "mean") -> list[int]:
-        """The input token that each output token attends to most; the end marks take no part."""
-        weights = self.cross(layer)[: len(self.target) - 1, : len(self.source) - 1]
+        """The word of the input that each output token attends to most: its place without marks."""
+        weights = self.cross(layer)[: len(self.target) - 1, int(self.begins) : len(self.source) - 1]
         return [int(place) for place in weights.argmax(1)] if weights.size else []
 
 

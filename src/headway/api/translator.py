@@ -380,7 +380,7 @@ class Translator(Trained):
             for i, (maps, crossing) in zip(rows, found, strict=True):
                 source = self.task.source.tokenizer.tokens(src[i].tolist())
                 target = self.task.target.tokenizer.tokens(tgt[i].tolist())
-                yield i, Attention(source, target, maps, crossing)
+                yield i, Attention(source, target, maps, crossing, self.task.source.begins)
 
     def _gathered(
         self,
@@ -395,7 +395,9 @@ class Translator(Trained):
         groups = {row: list(group) for row, group in groupby(numbers, lambda i: pieces[i].row)}
         for row, request in enumerate(requests):
             mine = groups.get(row, [])
-            tokens = [self.task.source.tokenizer.tokens(pieces[i].ids[:-1].tolist()) for i in mine]
+            source = self.task.source
+            words = [pieces[i].ids[int(source.begins) : -1] for i in mine]
+            tokens = [source.tokenizer.tokens(ids.tolist()) for ids in words]
             best = join([outputs[i] for i in mine], [len(part) for part in tokens])
             if not mine:
                 best = [replace(blank(), alignment=[] if aligned else None)]

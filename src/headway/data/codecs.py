@@ -15,7 +15,7 @@ import numpy as np
 
 from headway.data.store import Column, integers
 from headway.errors import ConfigError
-from headway.text import Tokenizer, TokenizerConfig, train_tokenizer
+from headway.text import Frame, Tokenizer, TokenizerConfig, train_tokenizer
 from headway.text.specials import UNKNOWN
 
 
@@ -49,24 +49,26 @@ class TextCodec:
     """Text as token ids.
 
     Args:
-        ends: whether each encoding ends with the end mark, as sources and targets do. The begin
-            mark is never stored: batches add it.
+        ends: whether each encoding ends with the end mark, as sources and targets do.
+        reads: whether the texts are only read, which puts the begin mark before them if that is
+            the tokenizer's frame. What is predicted is stored without: batches add it.
 
     Attributes:
         pad, bos, eos, unk: the ids that stand for padding, begin, end and the unknown; some of
             them may be the same one.
     """
 
-    def __init__(self, tokenizer: Tokenizer, ends: bool = True) -> None:
+    def __init__(self, tokenizer: Tokenizer, ends: bool = True, reads: bool = False) -> None:
         self.tokenizer = tokenizer
         self.ends = ends
+        self.begins = reads and tokenizer.frame.begin
         self.pad, self.bos, self.eos, self.unk = (
             tokenizer.specials[name] for name in ("pad", "bos", "eos", "unk")
         )
 
     @property
     def marks(self) -> int:
-        return int(self.ends)
+        return int(self.begins) + int(self.ends)
 
     def column(self, name: str) -> Column:
         return integers(name, self.tokenizer.size)
@@ -75,15 +77,44 @@ class TextCodec:
         return self.tokenizer.clean(text)
 
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-        ends = [self.eos] if self.ends else []
-        dtype = self.column("").dtype
-        return [np.array(ids + ends, dtype) for ids in self.tokenizer.encode_batch(list(texts))]
+        return [self.single(ids) for ids in self.tokenizer.encode_batch(list(texts))]
+
+    def single(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The encoding of a text whose ids are given: its marks are put around them."""
+        begins, ends = [self.bos] * self.begins, [self.eos] * self.ends
+        return np.array([*begins, *ids, *ends], self.column("").dtype)
+
+    def pair(
+        self,
+        first: Sequence[int] | np.ndarray,
+        second: Sequence[int] | np.ndarray,
+        max_length: int | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Two texts as one, in the tokenizer's frame, and the segment of each id: 0, then 1.
+
+        Args:
+            first, second: ids without marks.
+            max_length: both are cut off to fit into it, marks included; the longer one first, and
+                of equals the second.
+        """
+        frame = self.tokenizer.frame
+        begins, between = [self.bos] * frame.begin, [self.eos] * frame.between
+        if max_length is not None:
+            room = max(0, max_length - len(begins) - len(between) - 1)
+            half = max(room // 2, room - len(first))
+            second = second[:half]
+            first = first[: room - len(second)]
+        ids = [*begins, *first, *between, *second, self.eos]
+        segments = np.ones(len(ids), np.uint8)
+        segments[: len(ids) - len(second) - 1] = 0
+        return np.array(ids, self.column("").dtype), segments
 
     def encode_running(self, pieces: Iterable[str]) -> Iterator[np.ndarray]:
         """The ids of one text that comes in pieces, piece by piece; the end mark comes last.
 
-        Pieces end before white space, as `read_pieces` makes them: the ids are then those of the
-        whole text. A text without tokens has no end mark either.
+        Such a text is predicted: it has no begin mark. Pieces end before white space, as
+        `read_pieces` makes them: the ids are then those of the whole text. A text without tokens
+        has no end mark either.
         """
         dtype = self.column("").dtype
         is_empty = True
@@ -100,6 +131,8 @@ class TextCodec:
             unknown: stands for each unknown.
         """
         ids = [int(value) for value in values]
+        if self.begins and ids[:1] == [self.bos]:  # which may be the end mark as well
+            ids = ids[1:]
         end = ids.index(self.eos) if self.eos in ids else len(ids)
         return self.tokenizer.decode(ids[:end], unknown)
 
@@ -117,19 +150,18 @@ class TextCodec:
         if not self.is_random:
             return values
         text = self.decode([int(value) for value in values])
-        ends = [self.eos] if self.ends else []
-        return np.array(self.tokenizer.encode_random(text, *key) + ends, values.dtype)
+        return self.single(self.tokenizer.encode_random(text, *key))
 
     def fingerprint(self) -> str:
-        content = f"{self.ends} {self.tokenizer.to_json()}"
+        content = f"{'begins ' * self.begins}{self.ends} {self.tokenizer.to_json()}"
         return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
     def save(self, path: Path) -> None:
         self.tokenizer.save(path)
 
     @classmethod
-    def load(cls, path: Path, ends: bool = True) -> "TextCodec":
-        return cls(Tokenizer.load(path), ends)
+    def load(cls, path: Path, ends: bool = True, reads: bool = False) -> "TextCodec":
+        return cls(Tokenizer.load(path), ends, reads)
 
 
 def in_blocks(arrays: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
@@ -147,7 +179,7 @@ def in_blocks(arrays: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
 def learn_codecs(
     rows: Callable[[], Iterator[Sequence[str]]], config: "TextConfig"
 ) -> tuple[TextCodec, TextCodec]:
-    """The codecs of source and target from pairs of texts; one and the same if shared.
+    """The codecs of source and target from pairs of texts; of one tokenizer if shared.
 
     Args:
         rows: begins a new pass over the pairs each time it is called.
@@ -157,26 +189,41 @@ def learn_codecs(
         is_shared = config.source is None and config.target is None
     if is_shared:
         texts: Iterable[str] = chain.from_iterable(rows())
-        codec = TextCodec(train_tokenizer(texts, config.side("source")))
-        return codec, codec
-    source = train_tokenizer((row[0] for row in rows()), config.side("source"))
+        shared = train_tokenizer(texts, config.side("source"), frame=config.frame)
+        return TextCodec(shared, reads=True), TextCodec(shared)
+    source = train_tokenizer((row[0] for row in rows()), config.side("source"), frame=config.frame)
     target = train_tokenizer((row[1] for row in rows()), config.side("target"))
-    return TextCodec(source), TextCodec(target)
+    return TextCodec(source, reads=True), TextCodec(target)
 
 
-def learn_codec(texts: Iterable[str], config: "TextConfig") -> TextCodec:
+def learn_codec(
+    texts: Iterable[str],
+    config: "TextConfig",
+    reads: bool = False,
+    extra_specials: Sequence[str] = (),
+) -> TextCodec:
     """The codec of a single column.
 
+    Args:
+        reads: whether the texts are only read; else they are predicted.
+        extra_specials: control tokens that the task needs beside the usual ones.
+
     Raises:
-        ConfigError: settings for two sides, where there is one.
+        ConfigError: settings for two sides, where there is one, or for texts that are only read.
     """
+    if config.begin and not reads:
+        raise ConfigError(
+            "text.begin is for texts that are only read, and this task predicts its text, which "
+            "always begins with the mark; leave it out"
+        )
     for name in ("shared", "source", "target"):
         if getattr(config, name) is not None:
             raise ConfigError(
                 f"text.{name} is for tasks with a source and a target, and this task has one "
                 "text; leave it out"
             )
-    return TextCodec(train_tokenizer(texts, config.side("source")))
+    tokenizer = train_tokenizer(texts, config.side("source"), extra_specials, config.frame)
+    return TextCodec(tokenizer, reads=reads)
 
 
 @dataclass(frozen=True)
@@ -190,6 +237,9 @@ class TextConfig(TokenizerConfig):
     """Settings of the source side alone, in place of those above."""
     target: TokenizerConfig | None = None
     """Settings of the target side alone, in place of those above."""
+    begin: bool = False
+    """Whether a text that is only read (the source of a pair, a text that gets a label) begins with
+    the begin mark, as BERT's [CLS]. What is predicted always does."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -198,6 +248,11 @@ class TextConfig(TokenizerConfig):
                 "shared = true is one vocabulary, but source or target has settings of its own; "
                 "leave one of them out"
             )
+
+    @property
+    def frame(self) -> Frame:
+        """The marks around texts that are only read."""
+        return Frame(self.begin)
 
     def side(self, name: str) -> TokenizerConfig:
         """The tokenizer settings of `source` or `target`."""

@@ -65,9 +65,18 @@ def _sources(src: np.ndarray, src_valid: np.ndarray) -> dict[str, Tensor]:
     return {"src": torch.from_numpy(src), "src_valid": torch.from_numpy(src_valid)}
 
 
-def source_batch(texts: Sequence[np.ndarray]) -> dict[str, Tensor]:
-    """A batch of encoded texts that are only read. Shape: src (B,S), src_valid (B,S) bool."""
-    return _sources(*pad(texts))
+def source_batch(
+    texts: Sequence[np.ndarray], segments: Sequence[np.ndarray] | None = None
+) -> dict[str, Tensor]:
+    """A batch of encoded texts that are only read.
+
+    Args:
+        segments: of each token of each text, as `TextCodec.pair` gives them.
+
+    Shape: src (B,S), src_valid (B,S) bool, and with segments segment (B,S).
+    """
+    batch = _sources(*pad(texts))
+    return batch if segments is None else batch | {"segment": torch.from_numpy(pad(segments)[0])}
 
 
 def collate_sources(store: Store, indices: np.ndarray, column: str) -> dict[str, Tensor]:

@@ -50,7 +50,7 @@ class Classify(Task):
     def learn(cls, rows: Rows, text: TextConfig) -> "Classify":  # type: ignore[override]
         """Learns the tokenizer from the texts, and which labels there are."""
         labels = LabelCodec.learn(row[1] for row in rows())
-        return cls(learn_codec((row[0] for row in rows()), text), labels)
+        return cls(learn_codec((row[0] for row in rows()), text, reads=True), labels)
 
     @classmethod
     def adopt(cls, folder: Path, rows: Rows) -> "Classify":
@@ -65,7 +65,7 @@ class Classify(Task):
     @classmethod
     def load(cls, folder: Path) -> "Classify":
         labels = LabelCodec.load(folder / "labels.json")
-        return cls(TextCodec.load(folder / "tokenizer.json"), labels)
+        return cls(TextCodec.load(folder / "tokenizer.json", reads=True), labels)
 
     @property
     def codecs(self) -> dict[str, Codec]:

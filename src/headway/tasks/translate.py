@@ -43,6 +43,7 @@ from ..search import (
     n_places,
     sample,
 )
+from ..text import Tokenizer
 from .decoded import DecodedValidator
 from .decoding import decode_batches, fitting_threads, n_processes, side_by_side
 from .loss import Batch
@@ -56,7 +57,7 @@ class Translate(Task):
 
     Args:
         source: codec of the input column.
-        target: codec of the output column; the same object when the vocabulary is shared.
+        target: codec of the output column; of the same tokenizer when the vocabulary is shared.
     """
 
     name = "translate"
@@ -79,9 +80,14 @@ class Translate(Task):
         """Learns the tokenizers from pairs of texts, read as often as needed."""
         return cls(*learn_codecs(rows, text))
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether both sides have one vocabulary."""
+        return self.source.tokenizer is self.target.tokenizer
+
     def save(self, folder: Path) -> None:
         """`tokenizer.json`, or one file per side."""
-        if self.source is self.target:
+        if self.is_shared:
             self.source.save(folder / "tokenizer.json")
         else:
             self.source.save(folder / "source.tokenizer.json")
@@ -90,10 +96,10 @@ class Translate(Task):
     @classmethod
     def load(cls, folder: Path) -> "Translate":
         if (folder / "tokenizer.json").exists():
-            codec = TextCodec.load(folder / "tokenizer.json")
-            return cls(codec, codec)
+            shared = Tokenizer.load(folder / "tokenizer.json")
+            return cls(TextCodec(shared, reads=True), TextCodec(shared))
         return cls(
-            TextCodec.load(folder / "source.tokenizer.json"),
+            TextCodec.load(folder / "source.tokenizer.json", reads=True),
             TextCodec.load(folder / "target.tokenizer.json"),
         )
 
@@ -104,9 +110,7 @@ class Translate(Task):
 
     @property
     def vocabularies(self) -> Vocabularies:
-        return Vocabularies(
-            self.source.tokenizer.size, self.target.tokenizer.size, self.source is self.target
-        )
+        return Vocabularies(self.source.tokenizer.size, self.target.tokenizer.size, self.is_shared)
 
     def describe(self) -> dict[str, Any]:
         sizes = self.vocabularies

@@ -2,6 +2,7 @@
 
 from headway.text.bpe_trace import Merge, bpe_merges
 from headway.text.config import TokenizerConfig
+from headway.text.frame import Frame
 from headway.text.learn import train_tokenizer, vocabulary_size
 from headway.text.specials import BOS, EOS, PAD, UNK
 from headway.text.tokenizer import Tokenizer
@@ -11,6 +12,7 @@ __all__ = [
     "EOS",
     "PAD",
     "UNK",
+    "Frame",
     "Merge",
     "Tokenizer",
     "TokenizerConfig",

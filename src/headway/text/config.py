@@ -11,9 +11,6 @@ from annotated_types import Ge, Lt
 Kind = Literal["bpe", "unigram", "wordpiece", "words", "characters", "bytes"]
 Normalise = Literal["none", "nfc", "nfkc"]
 
-# These spell any text in bytes first, so that nothing can be unknown or lost.
-LOSSLESS = frozenset({"bpe", "unigram", "bytes"})
-
 
 @dataclass(frozen=True)
 class TokenizerConfig:

@@ -5,6 +5,7 @@ one that does not). Reading files and choosing what to learn from is left to the
 """
 
 import heapq
+import json
 import math
 import random
 from collections import Counter
@@ -15,6 +16,7 @@ from tokenizers import models, trainers
 
 from headway.errors import ConfigError
 from headway.text.config import TokenizerConfig
+from headway.text.frame import Frame
 from headway.text.normalise import build_normalizer
 from headway.text.specials import UNK, all_specials, vocabulary_name
 from headway.text.split import (
@@ -46,7 +48,10 @@ def vocabulary_size(n_characters: int) -> int:
 
 
 def train_tokenizer(
-    texts: Iterable[str], config: TokenizerConfig, extra_specials: Sequence[str] = ()
+    texts: Iterable[str],
+    config: TokenizerConfig,
+    extra_specials: Sequence[str] = (),
+    frame: Frame | None = None,
 ) -> Tokenizer:
     """Learns a tokenizer; the same texts in the same order always give the same one.
 
@@ -57,6 +62,7 @@ def train_tokenizer(
     Args:
         extra_specials: control tokens beyond pad, bos, eos and unk, as ("mask", "sep", "cls");
             they get the ids from 4 on.
+        frame: the marks around texts that are only read; by default the end mark alone.
 
     Raises:
         ConfigError: `config.size` cannot be reached, or is too small to spell the text.
@@ -73,7 +79,7 @@ def train_tokenizer(
         model = _learn_subwords(sample, config, names, vocabulary_size(n_characters))
     backend = _around(model, config)
     backend.add_special_tokens(names)
-    tokenizer = Tokenizer(backend, config, specials)
+    tokenizer = Tokenizer(json.loads(backend.to_str()), config, specials, frame or Frame())
     if config.size is not None and tokenizer.size < config.size:
         raise ConfigError(
             f"text.size={config.size} is larger than this text allows (only {tokenizer.size} "

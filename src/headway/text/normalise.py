@@ -4,36 +4,18 @@ It is made of the normalizers of the `tokenizers` library, so that tokenizer.jso
 any reader of that file does the same.
 """
 
-from collections.abc import Callable
-
 from tokenizers import normalizers
 
 from headway.text.config import TokenizerConfig
 
 
-def build_normalizer(config: TokenizerConfig, begins: bool = True) -> normalizers.Normalizer | None:
+def build_normalizer(config: TokenizerConfig) -> normalizers.Normalizer | None:
     """The steps that `config` asks for, in order, or None when the text is taken as it is.
-
-    Args:
-        begins: False for what goes on with a text.
 
     Sub-word kinds put one space before every text, so that a word at the start is the same token
     as inside a sentence. It is put there always (even before a space) and taken off always, which
     keeps decoding exact.
     """
-    steps = _cleaning(config)
-    if begins and config.kind in ("bpe", "unigram"):
-        steps.append(normalizers.Prepend(" "))
-    return normalizers.Sequence(steps) if steps else None
-
-
-def build_cleaner(config: TokenizerConfig) -> Callable[[str], str]:
-    """What makes a text the one that is cut: normalisation and case, nothing put before it."""
-    steps = _cleaning(config)
-    return normalizers.Sequence(steps).normalize_str if steps else str
-
-
-def _cleaning(config: TokenizerConfig) -> list[normalizers.Normalizer]:
     steps: list[normalizers.Normalizer] = []
     if config.normalise == "nfc":
         steps.append(normalizers.NFC())
@@ -41,4 +23,6 @@ def _cleaning(config: TokenizerConfig) -> list[normalizers.Normalizer]:
         steps.append(normalizers.NFKC())
     if config.lowercase:
         steps.append(normalizers.Lowercase())
-    return steps
+    if config.kind in ("bpe", "unigram"):
+        steps.append(normalizers.Prepend(" "))
+    return normalizers.Sequence(steps) if steps else None

@@ -4,42 +4,57 @@ Joined in order, spellings are the text of the tokens, behind one space for the 
 space before every word; that space belongs to an opening too.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from headway.errors import DataError
-from headway.text.config import LOSSLESS, Kind
-from headway.text.normalise import build_normalizer
+from headway.text.layout import Spelling
 from headway.text.specials import UNKNOWN
 from headway.text.split import CONTINUES, byte_values
 
 if TYPE_CHECKING:
     from headway.text.tokenizer import Tokenizer
 
+_BYTE = re.compile("<0x([0-9A-F]{2})>")  # a piece that is a byte, for what no other piece spells
 
-def spell(pieces: Sequence[str], specials: Mapping[str, int], kind: Kind) -> list[bytes]:
+
+def spell(
+    pieces: Sequence[str], spelling: Spelling, silent: Set[int], unknown: int | None
+) -> list[bytes]:
     """The bytes that each piece of a vocabulary adds to a text.
 
-    Control tokens add none, but for the unknown of the kinds that show it.
+    Args:
+        silent: ids that add none, such as control tokens.
+        unknown: the id of the unknown, where it is shown.
     """
-    controls = set(specials.values())
     spelled = [
-        b"" if index in controls else _spelling(piece, kind) for index, piece in enumerate(pieces)
+        b"" if index in silent else _spelling(piece, spelling) for index, piece in enumerate(pieces)
     ]
-    if kind not in LOSSLESS:
-        spelled[specials["unk"]] = _spelling(UNKNOWN, kind)
+    if unknown is not None:
+        spelled[unknown] = _spelling(UNKNOWN, spelling)
     return spelled
 
 
-def _spelling(piece: str, kind: Kind) -> bytes:
-    if kind in LOSSLESS:
-        values = byte_values()
-        return bytes(values[symbol] for symbol in piece)
-    if kind == "characters":
+def _spelling(piece: str, spelling: Spelling) -> bytes:
+    if spelling == "bytes":
+        return piece_bytes(piece)
+    if spelling == "characters":
         return piece.encode()
-    if kind == "wordpiece" and piece.startswith(CONTINUES):
+    if spelling == "spaces":
+        byte = _BYTE.fullmatch(piece)
+        return bytes([int(byte[1], 16)]) if byte else piece.replace("▁", " ").encode()
+    if spelling == "wordpiece" and piece.startswith(CONTINUES):
         return piece.removeprefix(CONTINUES).encode()
     return b" " + piece.encode()
+
+
+def piece_bytes(piece: str) -> bytes:
+    """The bytes of a byte-level piece; one that was added by hand may be plain text."""
+    values = byte_values()
+    if all(symbol in values for symbol in piece):
+        return bytes(values[symbol] for symbol in piece)
+    return piece.encode()
 
 
 def begin(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
@@ -54,21 +69,23 @@ def begin(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
     Raises:
         DataError: the vocabulary cannot write the text.
     """
-    kind = tokenizer.settings.kind
-    normalizer = build_normalizer(tokenizer.settings)
-    normal = normalizer.normalize_str(text) if normalizer is not None else text
-    if kind in ("characters", "bytes"):
-        closed, opening = normal, b""
+    written = tokenizer.clean(text)
+    if tokenizer.settings.kind in ("characters", "bytes"):
+        closed, opening = written, b""
     else:
-        # In every one of these kinds a word begins with its space, also the first one.
-        if kind in ("words", "wordpiece"):
+        # Here a word begins with its space: the first one too, if a space is put before a text.
+        lead = tokenizer.puts_space or tokenizer.parts_words
+        if tokenizer.parts_words:
             last = " " if text[-1:].isspace() else ""
-            normal = "".join(f" {word}" for word in normal.split()) + last
-        cut = max(place for place, character in enumerate(normal) if character.isspace())
-        closed = normal[1:cut]
-        opening = (normal[cut:] if closed else normal).encode()
+            written = "".join(f" {word}" for word in written.split()) + last
+        elif lead:
+            written = f" {written}"
+        spaces = (place for place, character in enumerate(written) if character.isspace())
+        cut = max(spaces, default=0)
+        closed = written[int(lead) : cut]
+        opening = (written[cut:] if closed else written).encode()
     tokens = tokenizer.encode(closed) if closed else []
-    if kind not in LOSSLESS:
+    if tokenizer.spelling != "bytes":
         _check(tokenizer, text, tokens, opening)
     return tokens, opening
 

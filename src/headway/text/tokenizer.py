@@ -1,14 +1,15 @@
 """A trained tokenizer: text to ids, ids to text, ids to what a person can read, one file.
 
-The work is done by the `tokenizers` library and the file is its tokenizer.json; headway's settings
-ride inside the file, in a place the library passes over. Learning one is in `learn.py`.
+The work is done by the `tokenizers` library and the file is its tokenizer.json; headway's part
+rides inside the file, in a place the library passes over. Learning one is in `learn.py`, what there
+is to know of a file from elsewhere in `layout.py`.
 """
 
 import json
 import os
 import random
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +18,12 @@ from typing import Any
 import tokenizers
 
 from headway.errors import DataError, RunError
-from headway.text.config import LOSSLESS, TokenizerConfig
+from headway.text import layout
+from headway.text.config import TokenizerConfig
 from headway.text.dropout import BpeDropout
-from headway.text.normalise import build_cleaner, build_normalizer
+from headway.text.frame import Frame
+from headway.text.layout import Content
+from headway.text.shown import show
 from headway.text.specials import (
     SPECIALS,
     UNKNOWN,
@@ -28,39 +32,43 @@ from headway.text.specials import (
     vocabulary_name,
 )
 from headway.text.spelling import spell
-from headway.text.split import build_cutter, byte_values
+from headway.text.split import build_cutter
 
-SPACE = "▁"  # shown for a space, which is where most words start
 _KEY = "headway"  # inside "model", where the library skips keys it does not know
-_FORMAT = 1
+# 1: learned, its control tokens in order, no begin mark. 2: control tokens by name, and the frame.
+_FORMATS = (1, 2)
 _CHUNK = 4096
 
 
 class Tokenizer:
-    """Made by `train_tokenizer` or `Tokenizer.load`.
+    """Made by `train_tokenizer`, `Tokenizer.load` or `Tokenizer.from_hugging_face`.
 
     Args:
+        content: the library's tokenizer.json.
         specials: the ids of the control tokens by name. In what headway learns 0 to 3 are pad, bos,
             eos and unk; extra ones follow, then the learned pieces.
+        frame: the marks around texts that are only read.
+        size: number of ids, where there are more than pieces.
     """
 
     def __init__(
         self,
-        backend: tokenizers.Tokenizer,
+        content: Content,
         settings: TokenizerConfig,
         specials: Mapping[str, int],
+        frame: Frame,
+        size: int = 0,
     ) -> None:
-        self._backend = backend
-        self._settings = settings
+        self._content, self._settings, self._frame = content, settings, frame
         self._specials = dict(specials)
-        self._controls = frozenset(specials.values())
-        # Control tokens are put in by headway, by id; text that spells one is text.
-        backend.encode_special_tokens = True
-        vocabulary = backend.get_vocab()
-        self._pieces = sorted(vocabulary, key=vocabulary.__getitem__)
-        self._decoder = backend.decoder
-        self._clean = build_cleaner(settings)
-        self._cut = build_cutter(backend.normalizer, backend.pre_tokenizer)
+        self.spelling = layout.spelling_of(content)
+        pieces = layout.numbered_pieces(content)
+        ids = range(max(size, max(pieces) + 1))
+        self._pieces = [pieces.get(i) or vocabulary_name(f"unused {i}") for i in ids]
+        controls = layout.control_pieces(content) | {self._pieces[i] for i in specials.values()}
+        self._silent = frozenset(i for i in ids if i not in pieces or pieces[i] in controls)
+        self._working = layout.working_copy(content, controls)
+        self._backend = _backend(self._working)
 
     @property
     def size(self) -> int:
@@ -78,13 +86,30 @@ class Tokenizer:
         return dict(self._specials)
 
     @property
+    def frame(self) -> Frame:
+        """The marks around texts that are only read."""
+        return self._frame
+
+    @property
     def pieces(self) -> list[str]:
         """Every token as tokenizer.json spells it, in the order of the ids."""
         return list(self._pieces)
 
+    @property
+    def puts_space(self) -> bool:
+        """Whether a text is read as if one space stood before it."""
+        return layout.puts_space(self._content)
+
+    @property
+    def parts_words(self) -> bool:
+        """Whether white space only parts words, and every word is written with one space."""
+        return layout.splits_at_spaces(self._content)
+
     def clean(self, text: str) -> str:
         """`text` normalised and in the case of the settings: what is cut into tokens."""
-        return self._clean(text)
+        normalizer = self._continuing.normalizer
+        cleaned: str = text if normalizer is None else normalizer.normalize_str(text)
+        return cleaned
 
     def encode(self, text: str) -> list[int]:
         """The ids of `text`, without bos and eos.
@@ -95,6 +120,28 @@ class Tokenizer:
         check_characters(text)
         ids: list[int] = self._backend.encode(text, add_special_tokens=False).ids
         return ids
+
+    def encode_spans(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids of `text` and where in it each of them stands: start and end, in characters.
+
+        The spans are in order. White space before a word may belong to its first token or to none.
+        The tokens of one character, spelled in bytes, all stand where it does.
+        """
+        check_characters(text)
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
+
+    def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+        """The ids of the text of `words`, a space between them, and the word that each id is of.
+
+        A space goes with the word after it. A word in which nothing is left to write has no id.
+        """
+        starts, end = [], 0
+        for word in words:
+            starts.append(max(0, end - 1))
+            end += len(word) + 1
+        ids, spans = self.encode_spans(" ".join(words))
+        return ids, [bisect_right(starts, max(start, end - 1)) - 1 for start, end in spans]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` for many texts at once, on all cores."""
@@ -141,13 +188,14 @@ class Tokenizer:
         """The text of `ids`. Control tokens are left out; `unknown` stands for each unknown."""
         pieces = []
         for index in ids:
-            if index not in self._controls:
+            if index not in self._silent:
                 pieces.append(self._pieces[index])
-            elif index == self._specials["unk"] and self._settings.kind not in LOSSLESS:
+            elif index == self._specials["unk"] and self.spelling != "bytes":
                 pieces.append(unknown)
-        if self._decoder is None:  # the library's way to say "join with one space"
+        decoder = self._backend.decoder
+        if decoder is None:  # the library's way to say "join with one space"
             return " ".join(pieces)
-        text: str = self._decoder.decode(pieces)
+        text: str = decoder.decode(pieces)
         return text
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
@@ -160,12 +208,13 @@ class Tokenizer:
 
     def to_json(self) -> str:
         """The text of tokenizer.json."""
-        content = json.loads(self._backend.to_str())
-        content["model"][_KEY] = {
-            "format": _FORMAT,
-            "settings": asdict(self._settings),
-            "specials": list(self._specials),
-        }
+        own: dict[str, Any] = {"format": 1, "settings": asdict(self._settings)}
+        names = {name: self._pieces[index] for name, index in self._specials.items()}
+        if self._frame == Frame() and names == {name: vocabulary_name(name) for name in names}:
+            own["specials"] = list(names)
+        else:
+            own |= {"format": 2, "specials": names, "frame": asdict(self._frame), "size": self.size}
+        content = {**self._content, "model": {**self._content["model"], _KEY: own}}
         return json.dumps(content, ensure_ascii=False, indent=1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -188,65 +237,93 @@ class Tokenizer:
         Raises:
             RunError: the file is missing, damaged or was not written by headway.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise RunError(
-                f"cannot read the tokenizer {path}: {error.strerror}; restore it or train again"
-            ) from error
-        except UnicodeDecodeError as error:
-            raise RunError(
-                f"{path} is not a tokenizer file: it is not UTF-8 text; "
-                "give the tokenizer.json of a headway run"
-            ) from error
-        return cls.from_json(text, str(path))
+        return cls.from_json(_read(path), str(path))
 
     @classmethod
     def from_json(cls, text: str, name: str = "tokenizer.json") -> "Tokenizer":
         """The tokenizer that `to_json` described; `name` is what an error calls it."""
-        own = _own_part(text, name)
+        content, own = _parted(text, name)
         try:
             settings = TokenizerConfig(**own["settings"])
-            specials = all_specials(own["specials"][len(SPECIALS) :])
-            backend = tokenizers.Tokenizer.from_str(text)
+            if own["format"] == 1:
+                specials, frame, size = all_specials(own["specials"][len(SPECIALS) :]), Frame(), 0
+                names = {special: vocabulary_name(special) for special in specials}
+            else:
+                names, frame, size = own["specials"], Frame(**own["frame"]), own["size"]
+            return cls(content, settings, _numbered(content, names), frame, size)
         except Exception as error:  # the library raises plain Exception for any malformed part
             reason = " ".join(str(error).split())
             raise RunError(
                 f"the tokenizer {name} is damaged ({reason}); restore it or train again"
             ) from error
-        expected = [vocabulary_name(special) for special in specials]
-        if [backend.id_to_token(index) for index in range(len(expected))] != expected:
+
+    @classmethod
+    def from_hugging_face(
+        cls,
+        path: str | os.PathLike[str],
+        roles: Mapping[str, str | int],
+        frame: Frame,
+        size: int = 0,
+    ) -> "Tokenizer":
+        """A tokenizer from elsewhere, by its tokenizer.json, which is kept as it is.
+
+        Args:
+            roles: which of its tokens are pad, bos, eos, unk and what else there may be (mask,
+                sentinel_0, ...), by spelling or by id; a token may have several roles.
+            frame: the marks around texts that are only read.
+            size: number of ids of its model, where that has more than the file.
+
+        Raises:
+            RunError: the file cannot be read, lacks a token, or spells text in an unknown way.
+        """
+        text = _read(path)
+        try:
+            content = json.loads(tokenizers.Tokenizer.from_str(text).to_str())
+        except Exception as error:  # the library raises plain Exception for any malformed part
+            reason = " ".join(str(error).split())
             raise RunError(
-                f"the tokenizer {name} is damaged (its first tokens are not "
-                f"{', '.join(expected)}); restore it or train again"
+                f"{path} is no tokenizer ({reason}); expected a tokenizer.json of the library "
+                "tokenizers"
+            ) from error
+        if missing := [special for special in SPECIALS if special not in roles]:
+            raise RunError(
+                f"no token of {path} is said to be {', '.join(missing)}; name one for each of "
+                f"{', '.join(SPECIALS)}"
             )
-        return cls(backend, settings, specials)
+        try:
+            specials = _numbered(content, roles)
+            kind = layout.KINDS[content["model"]["type"]]
+            return cls(content, TokenizerConfig(kind=kind), specials, frame, size)
+        except ValueError as error:
+            raise RunError(f"{path}: {error}") from None
 
     @cached_property
     def _continuing(self) -> tokenizers.Tokenizer:
         """The library's tokenizer for what goes on with a text: no space is put before it."""
-        backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
-        backend.encode_special_tokens = True
-        # The library has no way to take a normalizer off again.
-        normalizer = build_normalizer(self._settings, begins=False)
-        backend.normalizer = normalizer or tokenizers.normalizers.Sequence([])
-        return backend
+        return _backend(layout.continuing(self._working))
+
+    @cached_property
+    def _cut(self) -> Callable[[str], list[str]]:
+        return build_cutter(self._backend.normalizer, self._backend.pre_tokenizer)
 
     @cached_property
     def _dropout(self) -> BpeDropout:
-        model = json.loads(self._backend.to_str())["model"]
+        model = self._content["model"]
         merges = [(left, right) for left, right in model["merges"]]
         return BpeDropout(model["vocab"], merges, self._settings.dropout)
 
     @cached_property
     def _spellings(self) -> list[bytes]:
-        return spell(self._pieces, self._specials, self._settings.kind)
+        unknown = None if self.spelling == "bytes" else self._specials["unk"]
+        return spell(self._pieces, self.spelling, self._silent, unknown)
 
     @cached_property
     def _shown(self) -> list[str]:
-        show = _show_bytes if self._settings.kind in LOSSLESS else _show_characters
-        names = {index: shown_name(name) for name, index in self._specials.items()}
-        return [names.get(index) or show(piece) for index, piece in enumerate(self._pieces)]
+        ours = {vocabulary_name(name): shown_name(name) for name in self._specials}
+        return [
+            ours.get(piece) or (piece if index in self._silent else show(piece, self.spelling))
+            for index, piece in enumerate(self._pieces)
+        ]
 
 
 def check_characters(text: str) -> None:
@@ -260,8 +337,45 @@ def check_characters(text: str) -> None:
         ) from error
 
 
-def _own_part(text: str, name: str) -> dict[str, Any]:
-    """Headway's part of tokenizer.json."""
+def _backend(content: Content) -> tokenizers.Tokenizer:
+    backend = tokenizers.Tokenizer.from_str(json.dumps(content))
+    # Control tokens are put in by headway, by id; text that spells one is text.
+    backend.encode_special_tokens = True
+    return backend
+
+
+def _numbered(content: Content, names: Mapping[str, str | int]) -> dict[str, int]:
+    """The ids of control tokens, given by spelling or by id.
+
+    Raises:
+        ValueError: there is no such token.
+    """
+    pieces = layout.numbered_pieces(content)
+    ids = {piece: index for index, piece in pieces.items()}
+    for special, token in names.items():
+        if token not in ids and token not in pieces:
+            raise ValueError(f"there is no token {token!r}, which is said to be {special}")
+    return {
+        special: token if isinstance(token, int) else ids[token] for special, token in names.items()
+    }
+
+
+def _read(path: str | os.PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise RunError(
+            f"cannot read the tokenizer {path}: {error.strerror}; restore it or train again"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise RunError(
+            f"{path} is not a tokenizer file: it is not UTF-8 text; "
+            "give the tokenizer.json of a headway run"
+        ) from error
+
+
+def _parted(text: str, name: str) -> tuple[Content, dict[str, Any]]:
+    """The library's part of tokenizer.json, and headway's."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -269,36 +383,15 @@ def _own_part(text: str, name: str) -> dict[str, Any]:
             f"the tokenizer {name} is damaged ({error}); restore it or train again"
         ) from error
     model = content.get("model") if isinstance(content, dict) else None
-    own = model.get(_KEY) if isinstance(model, dict) else None
+    own = model.pop(_KEY, None) if isinstance(model, dict) else None
     if not isinstance(own, dict):
         raise RunError(
             f"the tokenizer {name} was not written by headway: it has no model.{_KEY}; "
             "give the tokenizer.json of a headway run"
         )
-    if own.get("format") != _FORMAT:
+    if own.get("format") not in _FORMATS:
         raise RunError(
             f"the tokenizer {name} has format {own.get('format')!r} and this headway reads "
-            f"format {_FORMAT}; use the headway that wrote it"
+            f"formats {' and '.join(map(str, _FORMATS))}; use the headway that wrote it"
         )
-    return own
-
-
-def _show_bytes(piece: str) -> str:
-    """A byte-level piece in real characters; bytes that are not whole characters as <0xE5>."""
-    values = byte_values()
-    whole = bytes(values[symbol] for symbol in piece).decode("utf-8", errors="surrogateescape")
-    return _show_characters(whole)
-
-
-def _show_characters(piece: str) -> str:
-    return "".join(_show_character(character) for character in piece)
-
-
-def _show_character(character: str) -> str:
-    if character == " ":
-        return SPACE
-    if "\udc80" <= character <= "\udcff":  # a byte that `surrogateescape` could not decode
-        return f"<0x{ord(character) - 0xDC00:02X}>"
-    if unicodedata.category(character) == "Cc":
-        return "".join(f"<0x{byte:02X}>" for byte in character.encode("utf-8"))
-    return character
+    return content, own

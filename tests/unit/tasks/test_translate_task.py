@@ -28,7 +28,7 @@ def test_shared_vocabulary_saves_one_file(tmp_path):
     task.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
     again = Translate.load(tmp_path)
-    assert again.source is again.target
+    assert again.source.tokenizer is again.target.tokenizer
     assert again.vocabularies == task.vocabularies == Vocabularies(9, 9, True)
 
 

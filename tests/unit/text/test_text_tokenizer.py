@@ -269,7 +269,7 @@ def damaged(change) -> str:
         ),
         (
             damaged(lambda c: c["model"]["headway"].update(format=99)),
-            r"has format 99 and this headway reads format 1; use the headway that wrote it$",
+            r"has format 99 and this headway reads formats 1 and 2; use the headway that wrote it$",
         ),
         (
             damaged(lambda c: c["model"]["headway"]["settings"].update(colour="red")),
@@ -279,7 +279,7 @@ def damaged(change) -> str:
         (damaged(lambda c: c["model"].update(type="Magic")), r"is damaged \(.*\); restore"),
         (
             damaged(lambda c: c["model"]["headway"]["specials"].append("mask")),
-            r"its first tokens are not < pad >, < bos >, < eos >, < unk >, < mask >",
+            r"is damaged \(there is no token '< mask >', which is said to be mask\); restore",
         ),
     ],
 )
