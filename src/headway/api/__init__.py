@@ -4,6 +4,7 @@ from ..data.glossary import Glossary
 from .attention import Attention
 from .classifier import Classifier, LabelEvaluation, Prediction
 from .config import RunConfig, read_config
+from .generation import Generation
 from .inspection import Inspection
 from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
@@ -17,6 +18,7 @@ __all__ = [
     "Attention",
     "Classifier",
     "Evaluation",
+    "Generation",
     "Glossary",
     "Inspection",
     "LabelEvaluation",

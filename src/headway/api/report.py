@@ -30,6 +30,7 @@ METRICS = {
 PURPOSES = {
     "translate": "Use it; without FILE, type.",
     "predict": "Label lines; without FILE, type.",
+    "generate": "Go on with a text of your own.",
     "score": "Log probabilities of lines of your own.",
 }
 
