@@ -30,6 +30,8 @@ EXTRAS = {
     "ruff": "ruff",
     "schemathesis": "schemathesis",
     "scikit-learn": "sklearn",
+    "scipy": "scipy",
+    "seqeval": "seqeval",
     "tensorboard": "tensorboard",
     "transformers": "transformers",
     "uvicorn": "uvicorn",

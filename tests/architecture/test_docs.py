@@ -81,6 +81,9 @@ def place(tmp_path, monkeypatch):
     reviews = "".join(f"{s}\t{'good' if 'hat' in s else 'bad'}\n" for s, _ in pairs)
     for name in ("reviews.tsv", "reviews-valid.tsv", "reviews-test.tsv"):
         (tmp_path / name).write_text(f"sentence\tsentiment\n{reviews}")
+    articles = [[f"The {a} {b} . It {b} the {c} ." for a, b, c in rows[i::4]] for i in range(4)]
+    for name in ("articles.txt", "articles-valid.txt"):
+        (tmp_path / name).write_text("\n\n".join("\n".join(lines) for lines in articles))
     (tmp_path / "book.txt").write_text("".join(f"{source}\n" for source, _ in pairs) * 3)
     write_run_file(tmp_path / "run.toml", RUN_FILE)
     monkeypatch.chdir(tmp_path)
@@ -233,7 +236,8 @@ def options_of(verb: str) -> set[str]:
 def known_keys() -> set[str]:
     """Every key of a run file, from its reference."""
     return set(re.findall(r"^\| `([a-z_.]+)` \|", configs.describe(RunConfig), re.MULTILINE)) | {
-        "model.family"
+        "model.family",
+        "pretrain.objective",
     }
 
 

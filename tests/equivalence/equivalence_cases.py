@@ -53,6 +53,37 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "share none": {"share": "none", "output_bias": True},
     "additive": {"score": "additive"},
     "general": {"score": "general", "positions": "rotary"},
+    "bart": {
+        "residual": "post",
+        "positions": "learned",
+        "max_positions": 40,
+        "embedding_norm": True,
+        "scale_embeddings": False,
+        "activation": "gelu",
+    },
+    "t5": {
+        "norm": "rms",
+        "norm_eps": 1e-6,
+        "bias": False,
+        "score": "dot",
+        "positions": "relative",
+        "position_buckets": 8,
+        "position_distance": 12,
+        "n_heads": 3,
+        "d_head": 6,
+        "scale_embeddings": False,
+        "scale_output": True,
+    },
+    "t5 gated": {
+        "norm": "rms",
+        "bias": False,
+        "score": "dot",
+        "positions": "relative",
+        "gated": True,
+        "activation": "gelu_tanh",
+        "scale_embeddings": False,
+        "share": "inputs",
+    },
 }
 RECURRENTS: dict[str, dict[str, Any]] = {
     "rnn none": {"cell": "rnn", "attention": "none", "bidirectional": False},
@@ -75,6 +106,7 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "post-norm": {"residual": "post", "positions": "learned", "max_positions": 40},
     "cosine": {"score": "cosine", "d_value": 5},
     "bert": {"preset": "bert-tiny", "max_positions": 40},
+    "relative": {"positions": "relative", "position_buckets": 8, "position_distance": 12},
 }
 RECURRENT_ENCODERS: dict[str, dict[str, Any]] = {
     "lstm": {"cell": "lstm", "layers": 2, "bidirectional": False},
@@ -88,6 +120,7 @@ DECODERS: dict[str, dict[str, Any]] = {
         "scale_embeddings": False,
     },
     "additive": {"score": "additive", "d_value": 5},
+    "relative": {"positions": "relative", "position_buckets": 8, "position_distance": 12},
 }
 RECURRENT_DECODERS: dict[str, dict[str, Any]] = {
     "rnn": {"cell": "rnn", "share": False},

@@ -58,11 +58,12 @@ RECURRENTS = (
     "recurrent gru feeding",
     "recurrent lstm feeding",
 )
-DECODERS = ("decoder gpt-2", "decoder additive")
+COPIED = ("transformer post-norm", "transformer bart", "transformer t5", "transformer t5 gated")
+DECODERS = ("decoder gpt-2", "decoder additive", "decoder relative")
 RECURRENT_DECODERS = ("recurrent_decoder rnn", "recurrent_decoder lstm")
 MARKOVS = ("markov add-k", "markov skips", "markov selective")
 VARIANTS = (
-    "transformer post-norm",
+    *COPIED,
     *TRANSFORMERS,
     *RECURRENTS,
     *DECODERS,
@@ -79,14 +80,21 @@ WITHOUT_ATTENTION = (
 )
 WITHOUT_SOURCE = ("decoder", *DECODERS, "recurrent_decoder", *RECURRENT_DECODERS, *COUNTED)
 STEPPING = ("cached", "prefix", "greedy", "wide", "best", "terms", "drawn", "forced")
-ENCODERS = ("encoder", "encoder first", "encoder post-norm", "encoder cosine", "encoder bert")
+ENCODERS = (
+    "encoder",
+    "encoder first",
+    "encoder post-norm",
+    "encoder cosine",
+    "encoder bert",
+    "encoder relative",
+)
 RECURRENT_ENCODERS = ("recurrent_encoder", "recurrent_encoder lstm", "recurrent_encoder rnn mean")
 BAGS = ("bag", "bag counts")
 LABELLERS = (*BAGS, *RECURRENT_ENCODERS, *ENCODERS)
 BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LOOP for row in VARIANTS},
     **{(row, "resumed"): _LOOP for row in VARIANTS},
-    **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder", "decoder additive")},
+    **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder", *DECODERS[1:])},
     **{(row, "refer"): _FORMULAS for row in COUNTED},
     **{(row, "fused"): _NOTHING for row in WITHOUT_ATTENTION},
     **{(row, "edges"): _NO_SOURCE for row in WITHOUT_SOURCE},
@@ -96,7 +104,7 @@ BLANKS: dict[tuple[str, str], str] = {
     **{(row, column): _FITTED for row in BAGS for column in ("accum", "procs", "resumed")},
     **{(row, "procs"): _LABEL_LOOP for row in (*RECURRENT_ENCODERS, *ENCODERS)},
     **{(row, "resumed"): _LOOP for row in (*RECURRENT_ENCODERS[1:], *ENCODERS[1:])},
-    **{(row, "refer"): _PART for row in ("encoder first", "encoder cosine")},
+    **{(row, "refer"): _PART for row in ("encoder first", "encoder cosine", "encoder relative")},
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

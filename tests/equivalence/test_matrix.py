@@ -30,6 +30,9 @@ transformer share target  x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer share none    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer additive      x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer general       x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+transformer bart          x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+transformer t5            x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+transformer t5 gated      x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent rnn none        x  x  .  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent lstm none       x  x  .  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent gru bahdanau    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
@@ -40,6 +43,7 @@ recurrent gru feeding     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 recurrent lstm feeding    x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 decoder gpt-2             x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  x
 decoder additive          x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  .
+decoder relative          x  x  x  x  x  x  x  x  x  .  x  x  x  x  .  .  .
 recurrent_decoder rnn     x  x  .  x  x  x  x  x  x  .  x  x  x  x  .  .  x
 recurrent_decoder lstm    x  x  .  x  x  x  x  x  x  .  x  x  x  x  .  .  x
 markov add-k              x  x  .  x  x  x  x  x  x  .  x  x  x  .  .  .  .
@@ -49,6 +53,7 @@ encoder first             .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 encoder post-norm         .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 encoder cosine            .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 encoder bert              .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+encoder relative          .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 recurrent_encoder lstm    .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 recurrent_encoder rnn mean.  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 bag counts                .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from equivalence_cases import EOS, VOCABULARY, equivalence, words
+from equivalence_cases import EOS, VOCABULARY, equivalence, make_batch, words
+from transformers.models.t5.modeling_t5 import T5Attention
 
 from headway.data.collate import source_batch
 from headway.models import FAMILIES, Vocabularies
+from headway.nn.positions import bucket
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 D, F, H, L = 16, 24, 2, 2
@@ -270,3 +272,242 @@ def test_what_came_of_bert(case, make, fill):
     check_words(ours, read_by_theirs(model, batch), batch)
     unused = 2 * D if make is tiny_roberta else 0  # positions of padding
     assert n_weights(ours) == n_weights(model) - unused
+
+
+# Encoder-decoders
+
+
+def small_bart():
+    config = transformers.BartConfig(
+        vocab_size=VOCABULARY,
+        d_model=D,
+        encoder_layers=L,
+        decoder_layers=L,
+        encoder_attention_heads=H,
+        decoder_attention_heads=H,
+        encoder_ffn_dim=F,
+        decoder_ffn_dim=F,
+        max_position_embeddings=PLACES,
+        activation_function="gelu",
+        dropout=0.0,
+    )
+    model = randomised(transformers.BartForConditionalGeneration(config))
+    model.final_logits_bias.normal_()
+    return model
+
+
+@torch.no_grad()
+def copy_bart_attention(mine, theirs):
+    parts = (theirs.q_proj, theirs.k_proj, theirs.v_proj)
+    if hasattr(mine, "qkv"):
+        copy_linear(mine.qkv, *parts)
+    else:
+        copy_linear(mine.query, parts[0])
+        copy_linear(mine.kv, *parts[1:])
+    copy_linear(mine.out, theirs.out_proj)
+
+
+@torch.no_grad()
+def copy_bart(theirs, ours):
+    """Its first two rows of positions are never used."""
+    body = theirs.model
+    ours.target_embedding.copy_(body.shared.weight)
+    ours.output.bias.copy_(theirs.final_logits_bias[0])
+    for positions, norm, side, layers in (
+        (ours.positions, ours.source_embedding_norm, body.encoder, ours.encoder),
+        (ours.target_positions, ours.target_embedding_norm, body.decoder, ours.decoder),
+    ):
+        positions.weight.copy_(side.embed_positions.weight[2:])
+        copy_norm(norm, side.layernorm_embedding)
+        for mine, other in zip(layers, side.layers, strict=True):
+            copy_bart_attention(mine.attention, other.self_attn)
+            copy_norm(mine.attention_residual.norm, other.self_attn_layer_norm)
+            copy_linear(mine.feed.inner, other.fc1)
+            copy_linear(mine.feed.outer, other.fc2)
+            copy_norm(mine.feed_residual.norm, other.final_layer_norm)
+            if hasattr(mine, "cross"):
+                copy_bart_attention(mine.cross, other.encoder_attn)
+                copy_norm(mine.cross_residual.norm, other.encoder_attn_layer_norm)
+
+
+def small_t5(is_gated):
+    """The first version, or 1.1: gates, and an output layer of its own that takes states as is."""
+    config = transformers.T5Config(
+        vocab_size=VOCABULARY,
+        d_model=D,
+        d_kv=6,
+        d_ff=F,
+        num_layers=L,
+        num_decoder_layers=3,
+        num_heads=3,
+        relative_attention_num_buckets=8,
+        relative_attention_max_distance=12,
+        dropout_rate=0.0,
+        feed_forward_proj="gated-gelu" if is_gated else "relu",
+        tie_word_embeddings=not is_gated,
+    )
+    model = randomised(transformers.T5ForConditionalGeneration(config))
+    if is_gated:
+        model.lm_head.weight = torch.nn.Parameter(torch.randn(VOCABULARY, D))
+    return model
+
+
+@torch.no_grad()
+def copy_t5_feed(mine, layer):
+    theirs = layer.DenseReluDense
+    if mine.feed.gate is None:
+        copy_linear(mine.feed.inner, theirs.wi)
+    else:
+        copy_linear(mine.feed.gate, theirs.wi_0)
+        copy_linear(mine.feed.inner, theirs.wi_1)
+    copy_linear(mine.feed.outer, theirs.wo)
+    copy_norm(mine.feed_residual.norm, layer.layer_norm)
+
+
+@torch.no_grad()
+def copy_t5(theirs, ours):
+    ours.target_embedding.copy_(theirs.shared.weight)
+    ours.output.weight.copy_(theirs.lm_head.weight)
+    for bias, norm, side, layers in (
+        (ours.encoder_position_bias, ours.encoder_norm, theirs.encoder, ours.encoder),
+        (ours.decoder_position_bias, ours.decoder_norm, theirs.decoder, ours.decoder),
+    ):
+        first = side.block[0].layer[0].SelfAttention
+        bias.weight.copy_(first.relative_attention_bias.weight)
+        copy_norm(norm, side.final_layer_norm)
+        for mine, block in zip(layers, side.block, strict=True):
+            own, *between, feed = block.layer
+            theirs_own = own.SelfAttention
+            copy_linear(mine.attention.qkv, theirs_own.q, theirs_own.k, theirs_own.v)
+            copy_linear(mine.attention.out, theirs_own.o)
+            copy_norm(mine.attention_residual.norm, own.layer_norm)
+            for cross in between:
+                theirs_cross = cross.EncDecAttention
+                copy_linear(mine.cross.query, theirs_cross.q)
+                copy_linear(mine.cross.kv, theirs_cross.k, theirs_cross.v)
+                copy_linear(mine.cross.out, theirs_cross.o)
+                copy_norm(mine.cross_residual.norm, cross.layer_norm)
+            copy_t5_feed(mine, feed)
+
+
+def pairs_of_texts():
+    """Of unequal lengths, beyond the largest distance of relative positions."""
+    lengths = [(5, 7), (1, 3), (30, 1), (3, 30), (0, 0)]
+    return make_batch(
+        [words(s, 10 * i) for i, (s, _) in enumerate(lengths)],
+        [words(t, 10 * i + 5) for i, (_, t) in enumerate(lengths)],
+    )
+
+
+@torch.inference_mode()
+def check_pairs(theirs, ours):
+    """Memory, logits of the teacher-forced pass, and of cached steps one by one."""
+    batch = pairs_of_texts()
+    found = theirs(
+        input_ids=batch["src"],
+        attention_mask=batch["src_valid"].long(),
+        decoder_input_ids=batch["tgt_in"],
+    )
+    src_valid, valid = batch["src_valid"], batch["tgt_valid"]
+    memory = ours.encode(batch["src"], src_valid)
+    expected = found.encoder_last_hidden_state
+    torch.testing.assert_close(memory[src_valid], expected[src_valid], **CLOSE)
+    logits = ours.output(ours(batch))
+    torch.testing.assert_close(logits[valid], found.logits[valid], **CLOSE)
+    state = ours.start(batch)
+    for t in range(valid.size(1)):
+        stepped, state = ours.step(batch["tgt_in"][:, None, t : t + 1], state)
+        here = valid[:, t]
+        torch.testing.assert_close(stepped[here, 0], found.logits[here, t], **CLOSE)
+
+
+@equivalence("refer", only=lambda case: case.name == "transformer bart")
+def test_bart(case):
+    theirs = small_bart()
+    sizes = Vocabularies(VOCABULARY, VOCABULARY, shared=True)
+    layers = {"encoder_layers": L, "decoder_layers": L, "output_bias": True}
+    ours = built("transformer", sizes, **{**case.settings, **layers})
+    copy_bart(theirs, ours)
+    check_pairs(theirs, ours)
+    assert n_weights(ours) == n_weights(theirs) - 4 * D + VOCABULARY  # positions; the output's bias
+
+
+@equivalence("refer", only=lambda case: case.name in ("transformer t5", "transformer t5 gated"))
+def test_t5(case):
+    is_gated = case.name.endswith("gated")
+    theirs = small_t5(is_gated)
+    sizes = Vocabularies(VOCABULARY, VOCABULARY, shared=True)
+    layers = {"encoder_layers": L, "decoder_layers": 3, "n_heads": 3, "d_head": 6}
+    groups = {"position_buckets": 8, "position_distance": 12, "norm_eps": 1e-6}
+    ours = built("transformer", sizes, **{**case.settings, **layers, **groups})
+    copy_t5(theirs, ours)
+    check_pairs(theirs, ours)
+    assert n_weights(ours) == n_weights(theirs)
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+@pytest.mark.parametrize(("n", "farthest"), [(32, 128), (8, 12), (16, 20), (64, 100)])
+def test_groups_of_distances(n, farthest, both_ways):
+    distances = torch.arange(-3 * farthest, 3 * farthest)
+    theirs = T5Attention._relative_position_bucket(distances, both_ways, n, farthest)
+    assert torch.equal(bucket(distances, n, farthest, both_ways), theirs)
+
+
+# Decoders
+
+
+def tiny_gpt2():
+    config = transformers.GPT2Config(
+        vocab_size=VOCABULARY,
+        n_positions=PLACES,
+        n_embd=D,
+        n_layer=L,
+        n_head=H,
+        n_inner=F,
+        activation_function="gelu_new",
+        bos_token_id=1,
+        eos_token_id=2,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+    )
+    return transformers.GPT2LMHeadModel(config)
+
+
+@torch.no_grad()
+def copy_gpt2(theirs, ours):
+    """Its layers hold their weights the other way round."""
+    body = theirs.transformer
+    ours.embedding.copy_(body.wte.weight)
+    ours.positions.weight.copy_(body.wpe.weight)
+    norms = [(ours.norm, body.ln_f)]
+    for layer, block in zip(ours.layers, body.h, strict=True):
+        for linear, conv in (
+            (layer.attention.qkv, block.attn.c_attn),
+            (layer.attention.out, block.attn.c_proj),
+            (layer.feed.inner, block.mlp.c_fc),
+            (layer.feed.outer, block.mlp.c_proj),
+        ):
+            linear.weight.copy_(conv.weight.T)
+            linear.bias.copy_(conv.bias)
+        norms += [(layer.attention_residual.norm, block.ln_1)]
+        norms += [(layer.feed_residual.norm, block.ln_2)]
+    for norm, other in norms:
+        norm.weight.copy_(other.weight)
+        norm.bias.copy_(other.bias)
+
+
+@torch.inference_mode()
+@equivalence("refer", only=lambda case: case.name == "decoder gpt-2")
+def test_gpt2(case):
+    theirs = randomised(tiny_gpt2())
+    ours, batch = case.build(), pairs_of_texts()
+    copy_gpt2(theirs, ours)
+    valid = batch["tgt_valid"]
+    expected = theirs(batch["tgt_in"], attention_mask=valid.long()).logits
+    torch.testing.assert_close(ours.output(ours(batch))[valid], expected[valid], **CLOSE)
+    state = ours.start(batch)
+    for t in range(valid.size(1)):
+        stepped, state = ours.step(batch["tgt_in"][:, None, t : t + 1], state)
+        here = valid[:, t]
+        torch.testing.assert_close(stepped[here, 0], expected[here, t], **CLOSE)

@@ -1,9 +1,9 @@
 """Whole models equal reference implementations with copied weights: logits to 1e-5.
 
-Post-norm against Hugging Face's Marian, pre-norm against `torch.nn.Transformer`, the decoder alone
-against Hugging Face's GPT-2, recurrent models against the formulas over the cells of `torch.nn`,
-one sentence and one word at a time, the convolutional model against `torch.nn.Conv1d` and the
-formulas of its paper, one sentence at a time. Nothing is downloaded.
+Post-norm against Hugging Face's Marian, pre-norm against `torch.nn.Transformer`, recurrent models
+against the formulas over the cells of `torch.nn`, one sentence and one word at a time, the
+convolutional model against `torch.nn.Conv1d` and the formulas of its paper, one sentence at a time.
+Nothing is downloaded. The other models of Hugging Face are in `test_pretrained.py`.
 """
 
 import math
@@ -289,59 +289,3 @@ def test_torch_convolutions(case, kernel):
         target = batch["tgt_in"][row][batch["tgt_valid"][row]]
         expected = sentence_alone(model, source, target)
         torch.testing.assert_close(found[row, : len(target)], expected, **CLOSE)
-
-
-# GPT-2
-
-
-def tiny_gpt2():
-    import transformers
-
-    config = transformers.GPT2Config(
-        vocab_size=VOCABULARY,
-        n_positions=40,
-        n_embd=D,
-        n_layer=L,
-        n_head=H,
-        n_inner=F,
-        activation_function="gelu_new",
-        bos_token_id=1,
-        eos_token_id=2,
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-    )
-    return transformers.GPT2LMHeadModel(config)
-
-
-@torch.no_grad()
-def copy_gpt2(theirs, ours):
-    """Its layers hold their weights the other way round."""
-    body = theirs.transformer
-    ours.embedding.copy_(body.wte.weight)
-    ours.positions.weight.copy_(body.wpe.weight)
-    norms = [(ours.norm, body.ln_f)]
-    for layer, block in zip(ours.layers, body.h, strict=True):
-        for linear, conv in (
-            (layer.attention.qkv, block.attn.c_attn),
-            (layer.attention.out, block.attn.c_proj),
-            (layer.feed.inner, block.mlp.c_fc),
-            (layer.feed.outer, block.mlp.c_proj),
-        ):
-            linear.weight.copy_(conv.weight.T)
-            linear.bias.copy_(conv.bias)
-        norms += [(layer.attention_residual.norm, block.ln_1)]
-        norms += [(layer.feed_residual.norm, block.ln_2)]
-    for norm, other in norms:
-        norm.weight.copy_(other.weight)
-        norm.bias.copy_(other.bias)
-
-
-@equivalence("refer", only=lambda case: case.name == "decoder gpt-2")
-def test_gpt2(case):
-    theirs = randomised(tiny_gpt2())
-    ours, batch = case.build(), some_batch()
-    copy_gpt2(theirs, ours)
-    with torch.inference_mode():
-        expected = theirs(batch["tgt_in"]).logits
-    torch.testing.assert_close(logits_of(ours, batch), expected, **CLOSE)

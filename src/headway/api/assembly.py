@@ -30,7 +30,7 @@ from ..models.tuning import tune
 from ..runs import RunDir
 from ..runs.module import set_weights, weights_of
 from ..search import SearchConfig
-from ..tasks import TASKS, Task
+from ..tasks import Task
 from ..tasks.stream import BatchStream
 from ..tasks.validation import Validator
 from ..training.display import Display, Silent
@@ -122,8 +122,9 @@ def _inherited(config: RunConfig) -> RunConfig:
     if config.init is None:
         return config
     origin = Path(config.init).expanduser().resolve()
-    begun, left_out = stored_config(RunDir.open(origin)), RunConfig(config.data, task=config.task)
-    settings = [name for name in TASKS[config.task].settings if name in TASKS[begun.task].settings]
+    begun = stored_config(RunDir.open(origin))
+    left_out = RunConfig(config.data, task=config.task, pretrain=config.pretrain)
+    settings = [name for name in config.kind.settings if name in begun.kind.settings]
     for name in settings:
         if getattr(config, name) not in (getattr(left_out, name), getattr(begun, name)):
             raise ConfigError(
@@ -188,9 +189,10 @@ def _run(
 
 def _is_same(task: Task, kind: type[Task], origin: RunDir) -> bool:
     """Whether codecs encode as those of another run of the same kind."""
-    others = kind.load(origin.codecs).codecs
-    mine = task.codecs
-    return all(mine[name].fingerprint() == others[name].fingerprint() for name in mine)
+    others, mine = kind.load(origin.codecs).codecs, task.codecs
+    return mine.keys() == others.keys() and all(
+        mine[name].fingerprint() == others[name].fingerprint() for name in mine
+    )
 
 
 class _Assembly:
@@ -204,7 +206,7 @@ class _Assembly:
 
     def codecs(self) -> Task:
         """Codecs: those of the run, of `init`, or new ones."""
-        kind = TASKS[self.config.task]
+        kind = self.config.kind
         if self.group.is_first and not self.run.codecs.exists():
             if self.config.init is not None:
                 task = self._adopt(RunDir.open(self.config.init))
@@ -222,11 +224,11 @@ class _Assembly:
 
         A head is kept only where it would answer as it did; a new one is drawn otherwise.
         """
-        kind, begun = TASKS[self.config.task], stored_config(origin)
+        kind, begun = self.config.kind, stored_config(origin)
         task = kind.adopt(origin.codecs, self._rows)
         tensors, _ = origin.load_weights()
         body = {name: value for name, value in tensors.items() if name.startswith(f"{BACKBONE}.")}
-        if body and not (begun.task == self.config.task and _is_same(task, kind, origin)):
+        if body and not (begun.asked == self.config.asked and _is_same(task, kind, origin)):
             tensors = body
             self._note("Settings", "the head is new; what stands before it is that of init")
         self.run.save_init(tensors, str(origin.path))
@@ -365,8 +367,9 @@ class _Assembly:
         self.start["notes"][heading].append(text)
 
     def _rows(self) -> Iterator[Sequence[str]]:
-        columns = TASKS[self.config.task].columns
-        for corpus in self._corpora("train"):
+        corpora = self._corpora("train")
+        columns = self.config.kind.columns_of(corpora, self.root)
+        for corpus in corpora:
             for row in read(corpus, columns, self.root):
                 yield row.values
 
@@ -382,9 +385,12 @@ class _Assembly:
             default_cache() / "stores",
             root=self.root,
             max_length=max_length,
-            block=self.config.data.block,
+            block=task.block(self.config.data),
+            sentences=task.in_sentences,
             leak_check=check,
+            rules=task,
         )
+        task.check(prepared.store)
         self.start["examples"][key] = len(prepared.store)
         for line in prepared.report():
             self._note("Data", f"{key}: {line}")
@@ -427,7 +433,8 @@ class _Assembly:
 
         def epoch(number: int) -> tuple[Store, Batches]:
             store, sizes = training.at(seed, number)
-            batches = Batches(store, task.lengths, budget, seed, sizes=sizes, weights=weights)
+            sized = task.sized(store)
+            batches = Batches(sized, task.lengths, budget, seed, sizes=sizes, weights=weights)
             return store, batches
 
         return BatchStream(task, epoch, seed, self.device)

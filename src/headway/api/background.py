@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..nn.positions import Learned, NoPositions, Rotary, Sines, Sinusoidal, sinusoidal
+from ..nn.positions import Learned, NoPositions, RelativeBias, Rotary, Sines, Sinusoidal, sinusoidal
 from ..runs import RunDir
 from .config import RunConfig
 from .inspection import Background
@@ -76,8 +76,8 @@ def positions_of(model: nn.Module) -> dict[str, Any] | None:
     Rotary positions turn queries and keys. Their codes are the sines and cosines of the angles,
     whose dot products depend on distance as those of turned vectors do.
     """
-    # Rotary ones come with NoPositions, which adds nothing.
-    for kind in (Sinusoidal, Learned, Rotary, NoPositions):
+    # Rotary and relative ones come with NoPositions, which adds nothing.
+    for kind in (Sinusoidal, Learned, Rotary, RelativeBias, NoPositions):
         found = [module for module in model.modules() if isinstance(module, kind)]
         if found:
             return _positions(found)
@@ -96,7 +96,8 @@ def _positions(found: Sequence[nn.Module]) -> dict[str, Any]:
         sines: Sines = first.sines
         table = sinusoidal(torch.arange(N_POSITIONS), sines.width, sines.base).numpy()
         return {"kind": kind, "base": sines.base, "table": table, "target": None}
-    return {"kind": "none", "base": None, "table": None, "target": None}
+    kind = "relative" if isinstance(first, RelativeBias) else "none"
+    return {"kind": kind, "base": None, "table": None, "target": None}
 
 
 def training_rows(records: Records) -> Records:

@@ -2,21 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
-from ..metrics.interval import RESAMPLES
-from ..metrics.score import Score
 from ..tasks import Classify
+from ..tasks.texts import BETWEEN, Text
 from ..view.report import Sample
 from .inspecting import check_not_blank, inspect_labels
 from .inspection import Inspection
 from .pieces import check_length
-from .trained import Logged, Trained
-
-TooLong = Literal["refuse", "cut"]
+from .predictor import TooLong
+from .text_predictor import TextPredictor
+from .trained import Logged
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,10 @@ class Prediction:
     probabilities: dict[str, float]
 
 
-@dataclass(frozen=True)
-class LabelEvaluation:
-    """Scores by metric, and the labels they were taken on."""
-
-    scores: dict[str, Score]
-    outputs: list[str]
-
-
-class Classifier(Trained):
+class Classifier(TextPredictor):
     """A model with its vocabulary and its labels, made by `headway.load`."""
 
-    commands = {"predict": "FILE"}  # noqa: RUF012 (declared a ClassVar by the base)
+    nouns = ("texts", "labels")
     task: Classify
 
     @property
@@ -52,95 +42,62 @@ class Classifier(Trained):
         """All there are, in the order of their names."""
         return self.task.labels.labels
 
+    def known(self) -> dict[str, Any]:
+        return {"labels": list(self.labels)}
+
     def predict(
         self,
-        texts: Sequence[str],
+        inputs: Sequence[Text],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
     ) -> list[Prediction]:
         """The label of each text, in the order given; that of a blank one is a guess as well.
 
         Args:
+            inputs: texts; pairs of them if that is what the training data have.
             too_long: what to do with a text longer than `data.max_length`: refuse it, naming its
-                place, or cut it off there.
+                place, or cut it off there; of a pair the longer side first.
             places: names of the texts in messages, by default `text 1`, `text 2`, ...
         """
-        encoded = self._encode(texts, too_long, places)
+        encoded = self.encode(inputs, too_long, places)
         return [self._prediction(row) for row in self.task.predict(self.model, encoded)]
 
-    def evaluate(
-        self,
-        texts: Sequence[str],
-        labels: Sequence[str],
-        metrics: Sequence[str] | None = None,
-        too_long: TooLong = "refuse",
-        places: Sequence[str] | None = None,
-        resamples: int = RESAMPLES,
-    ) -> LabelEvaluation:
-        """How often texts get their right labels.
+    def output(self, prediction: Prediction) -> str:
+        return prediction.label
 
-        Args:
-            metrics: by default all of the task.
+    def right(self, reference: str) -> str:
+        return self.task.labels.clean(reference)
 
-        Raises:
-            DataError: a label is empty or one that the training data did not have.
-        """
-        names = metrics or self.task.metrics
-        for name in names:
-            if name not in self.task.metrics:
-                raise self.task.unknown_metric(name)
-        if len(texts) != len(labels):
-            raise DataError(f"{len(texts)} texts for {len(labels)} labels; expected one for each")
-        for number, label in enumerate(labels):
-            if problem := self.task.labels.complaint(label):
-                raise DataError(f"{_place(number, places)}: {problem}")
-        outputs = [found.label for found in self.predict(texts, too_long, places)]
-        right = [self.task.labels.clean(label) for label in labels]
-        scores = {name: self.task.judge(name, outputs, right, resamples) for name in names}
-        return LabelEvaluation(scores, outputs)
+    def written(self, output: str) -> str:
+        return output
 
-    def inspect(self, text: str) -> Inspection:
-        """What the model does with a text.
+    def inspect(self, text: Text) -> Inspection:
+        """What the model does with a text or a pair.
 
         Raises:
             DataError: the text is blank, or too long.
             ConfigError: this is an ensemble.
         """
         model = self.only_model("looking inside")
-        check_not_blank(not text.strip())
-        [ids] = self.task.codec.encode_batch([text])
-        check_length(len(ids), self.max_length, "the text", "shorten it")
-        return inspect_labels(model, text, self.task.codec, ids, self.labels, self.background())
+        self._check_kind(text, "the text")
+        shown = text if isinstance(text, str) else BETWEEN.join(text)
+        check_not_blank(not shown.strip())
+        [encoded] = self.task.texts.encode([text])
+        check_length(len(encoded), self.max_length, "the text", "shorten it")
+        return inspect_labels(
+            model, shown, self.task.texts, encoded, self.labels, self.background()
+        )
 
     def shown(self, rows: Sequence[Logged]) -> list[Sample]:
-        found = self.predict([text for text, _, _ in rows], "cut")
-        return [
-            Sample(text, now.label, expected)
-            for (text, _, expected), now in zip(rows, found, strict=True)
-        ]
-
-    def _encode(
-        self, texts: Sequence[str], too_long: TooLong, places: Sequence[str] | None
-    ) -> list[np.ndarray]:
-        encoded = self.task.codec.encode_batch(texts)
-        for number, ids in enumerate(encoded):
-            if len(ids) > self.max_length and too_long == "cut":
-                end = np.array([self.task.codec.eos], ids.dtype)
-                encoded[number] = np.concatenate([ids[: self.max_length - 1], end])
-            check_length(
-                len(encoded[number]),
-                self.max_length,
-                _place(number, places),
-                "shorten it, or have it cut off (--cut)",
-            )
-        return encoded
+        found = []
+        for text, output, expected in rows:
+            given = self.logged(text)
+            now = output if given is None else self.predict([given], "cut")[0].label
+            found.append(Sample(text, now, expected))
+        return found
 
     def _prediction(self, probabilities: np.ndarray) -> Prediction:
         order = np.argsort(-probabilities, kind="stable")  # of equals the first one, as argmax
         by_label = {self.labels[i]: float(probabilities[i]) for i in order}
         label = self.labels[order[0]]
         return Prediction(label, by_label[label], by_label)
-
-
-def _place(number: int, places: Sequence[str] | None) -> str:
-    return f"text {number + 1}" if places is None else places[number]

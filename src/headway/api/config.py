@@ -11,18 +11,22 @@ from annotated_types import Ge
 from .. import config as configs
 from ..config import Choice
 from ..data.codecs import TextConfig
-from ..data.corpora import DataConfig, as_corpora, data_root
+from ..data.corpora import WHOLE, DataConfig, as_corpora, data_root
 from ..errors import ConfigError, RunError
 from ..models import FAMILIES
 from ..models.tuning import TuneConfig
 from ..runs import RunDir
 from ..search import SearchConfig
-from ..tasks import TASKS
+from ..tasks import CONFIGS, TASKS, Answer, AnswerConfig, Pretrain, Task, kind_of
 from ..training.settings import TrainConfig
 
 
 def _families() -> dict[str, type]:
     return {name: family.config for name, family in FAMILIES.items()}
+
+
+def _objectives() -> dict[str, type]:
+    return CONFIGS
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,9 @@ class RunConfig:
     """What to learn from."""
     task: str = "translate"
     """What the model is trained for; `translate` is any text to any text, `language` predicts the
-    next token of one, `classify` gives a text a label."""
+    next token of one, `classify` gives a text or a pair of texts a label, `regress` a number, `tag`
+    gives every word a tag, `answer` finds the part of a text that answers a question, `pretrain`
+    restores text that was damaged, which other tasks then start from."""
     seed: Annotated[int, Ge(0)] = 1
     """All randomness comes from it."""
     init: str | None = None
@@ -46,7 +52,12 @@ class RunConfig:
     """How text becomes tokens."""
     model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = None
     """The model. All of it left out, the family is one that fits the task: `transformer` for
-    `translate`, `decoder` for `language`, `encoder` for `classify`."""
+    `translate`, `decoder` for `language`, one that fits the objective for `pretrain`, `encoder` for
+    the others."""
+    pretrain: Annotated[Any, Choice("objective", _objectives, default="masked")] = None
+    """Of `task = "pretrain"`: what is done to a text, and what is then asked."""
+    answer: AnswerConfig | None = None
+    """Of `task = "answer"`: how answers are looked for in texts."""
     tune: TuneConfig = field(default_factory=TuneConfig)
     """What of it learns, where it starts from another run."""
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -57,10 +68,9 @@ class RunConfig:
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}")
-        task = TASKS[self.task]
-        if self.model is None:
-            object.__setattr__(self, "model", FAMILIES[task.family].config())
+        self._settle()
         self._check_family()
+        task = self.kind
         metrics = list(dict.fromkeys(("auto", "loss", *task.validated)))
         if self.train.metric not in metrics:
             raise ValueError(
@@ -73,12 +83,38 @@ class RunConfig:
             )
         if self.train.patience and self.data.valid is None:
             raise ValueError("train.patience needs validation data; give data.valid")
-        if self.text.dropout and "text" in self._formats():
-            raise ValueError(
-                f'text.dropout = {self.text.dropout:g} has no meaning for format = "text": a '
-                "running text is cut into tokens once; leave it out"
-            )
+        self._check_dropout()
         self._check_positions()
+
+    @property
+    def kind(self) -> type[Task]:
+        """The task, with the settings that it has of its own."""
+        return kind_of(self.task, self.pretrain, self.answer, self.data.max_length)
+
+    def _settle(self) -> None:
+        """Fills in what follows from the task."""
+        for name, usual in {Pretrain.name: CONFIGS["masked"], Answer.name: AnswerConfig}.items():
+            if getattr(self, name) is None and self.task == name:
+                object.__setattr__(self, name, usual())
+            if getattr(self, name) is not None and self.task != name:
+                raise ValueError(
+                    f'[{name}] is for task = "{name}", and this run file has task = "{self.task}"; '
+                    "leave it out"
+                )
+        if self.model is None:
+            object.__setattr__(self, "model", FAMILIES[self.kind.family].config())
+        if self.kind.begins and not self.text.begin:
+            object.__setattr__(self, "text", replace(self.text, begin=True))
+
+    def _check_dropout(self) -> None:
+        """That no text is to be cut in several ways which is cut into blocks."""
+        whole = sorted(self._formats() & set(WHOLE))
+        if self.text.dropout and (whole or self.kind.in_sentences):
+            what = f'format = "{whole[0]}"' if whole else f'task = "{self.task}"'
+            raise ValueError(
+                f"text.dropout = {self.text.dropout:g} has no meaning for {what}: what is learned "
+                "from in blocks is cut into tokens once; leave it out"
+            )
 
     def _check_positions(self) -> None:
         """That what has a row for each position has enough of them."""
@@ -99,16 +135,23 @@ class RunConfig:
             )
 
     def _check_family(self) -> None:
-        task, family = TASKS[self.task], FAMILIES[self.model.family]
+        task, family = self.kind, FAMILIES[self.model.family]
         if task.fits(family):
             return
         able = [name for name, other in FAMILIES.items() if task.fits(other)]
         needs = f"can {', '.join(sorted(task.needs))}"
         needs += " and reads a source" if task.has_source else " and goes without a source"
         raise ValueError(
-            f"task = {self.task!r} needs a model that {needs}, which model.family = "
+            f"{self.asked} needs a model that {needs}, which model.family = "
             f"{family.name!r} does not; take one of {', '.join(able)}"
         )
+
+    @property
+    def asked(self) -> str:
+        """What is asked of the model, in words: the task, or its objective where it has one."""
+        if self.pretrain is None:
+            return f"task = {self.task!r}"
+        return f"pretrain.objective = {self.pretrain.objective!r}"
 
     def _formats(self) -> set[str]:
         corpora = as_corpora(self.data.train, "data.train")

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from .. import config as configs
-from ..data.corpora import Corpus, as_corpora
+from ..data.corpora import Corpus, as_corpora, column_of
 from ..models import FAMILIES
 from ..runs import RunDir
 from ..runs.directory import HEADER, WEIGHTS
@@ -16,7 +16,7 @@ from .config import RunConfig, stored_config
 def info(run: RunDir) -> dict[str, Any]:
     """Everything worth knowing about a run; what is not decided yet is None."""
     config = stored_config(run)
-    task = TASKS[config.task].load(run.codecs) if run.codecs.exists() else None
+    task = config.kind.load(run.codecs) if run.codecs.exists() else None
     tensors, rule = run.load_weights() if (run.path / WEIGHTS).exists() else ({}, {})
     weights: dict[str, Any] | None = None
     if rule:
@@ -40,7 +40,7 @@ def info(run: RunDir) -> dict[str, Any]:
 
 def best_validation(run: RunDir, config: RunConfig) -> dict[str, Any] | None:
     """The validation that the run judges best: its metric, value and step."""
-    task = TASKS[config.task]
+    task = config.kind
     metric = task.metric(config.train.metric)
     key = "valid_loss" if metric == "loss" else metric
     sign = -1 if task.prefers_less(metric) else 1
@@ -80,8 +80,8 @@ def _data(run: RunDir, config: RunConfig) -> dict[str, Any]:
 def _files(corpus: Corpus) -> list[str]:
     if corpus.file is not None:
         return [corpus.file]
-    names = (corpus.source, corpus.target, corpus.text, corpus.label)
-    return [str(name) for name in names if name is not None]
+    places = (column_of(corpus, column) for task in TASKS.values() for column in task.columns)
+    return [str(place) for place in dict.fromkeys(places) if place is not None]
 
 
 def _steps(run: RunDir, config: RunConfig, of_weights: int) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..data.codecs import TextCodec
-from ..data.collate import pair_batch, source_batch, text_batch
+from ..data.collate import pair_batch, text_batch
 from ..errors import DataError
 from ..search import SearchConfig
 from ..search.trace import SearchTrace
+from ..tasks.texts import Texts
 from ..text import Tokenizer
 from .close_look import Seen, look_closely
 from .inspection import Background, Inspected, Inspection
@@ -99,14 +100,15 @@ def inspect_text(
 def inspect_labels(
     model: Any,
     text: str,
-    codec: TextCodec,
-    ids: np.ndarray,
+    texts: Texts,
+    encoded: np.ndarray,
     labels: Sequence[str],
     background: Background,
 ) -> Inspection:
-    """A text as a classifier reads it."""
-    seen = look_closely(model, source_batch([ids]))
-    tokens = codec.tokenizer.tokens(ids.tolist())
+    """A text or a pair, encoded by `texts`, as a classifier reads it."""
+    seen = look_closely(model, texts.tensors([encoded]))
+    tokenizer = texts.codec.tokenizer
+    tokens = tokenizer.tokens(texts.tokens(encoded).tolist())
     outputs = [
         Output(labels[i], p := float(seen.log_probs[i]), math.exp(p), [], [], True)
         for i in np.argsort(-seen.log_probs, kind="stable")
@@ -117,7 +119,7 @@ def inspect_labels(
         tokens,
         [Inspected(output, parts=[]) for output in outputs],
         background,
-        _begin(codec.tokenizer),
+        _begin(tokenizer),
         seen.parts,
         seen.inputs.get("source"),
     )

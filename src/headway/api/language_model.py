@@ -17,12 +17,12 @@ from ..tasks.continuing import Continuing
 from ..tasks.language import window_size
 from ..tasks.sequence_loss import forced_log_probs
 from ..tasks.windows import Window, window_batches, windows_of
-from .generation import Generation, TooLong, Writer, writing_config
 from .inspecting import check_not_blank, inspect_text
 from .inspection import Inspection
 from .pieces import check_length
 from .results import Scored
 from .trained import Trained
+from .writing import Generation, TooLong, Writer, writing_config
 
 WORD_CHARACTERS = 20
 """Words are clear where white space comes at least this often on average."""

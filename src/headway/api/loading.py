@@ -8,12 +8,15 @@ from ..models import FAMILIES
 from ..models.ensemble import Ensemble
 from ..runs import RunDir
 from ..runs.module import set_weights
-from ..tasks import TASKS
+from .answerer import Answerer
 from .assembly import build
 from .classifier import Classifier
 from .config import stored_config
 from .device import pick_device
 from .language_model import LanguageModel
+from .pretrained import Pretrained
+from .regressor import Regressor
+from .tagger import Tagger
 from .trained import Member, Trained
 from .translator import Translator
 
@@ -21,6 +24,10 @@ KINDS: dict[str, type[Trained]] = {
     "translate": Translator,
     "language": LanguageModel,
     "classify": Classifier,
+    "tag": Tagger,
+    "answer": Answerer,
+    "regress": Regressor,
+    "pretrain": Pretrained,
 }
 """By task."""
 
@@ -30,9 +37,9 @@ Kind = TypeVar("Kind", bound=Trained)
 def load(path: str | Path, *more: str | Path, device: str | None = None) -> Any:
     """The model of a run directory, ready to use; of several, their ensemble.
 
-    It is a `Translator`, a `LanguageModel` or a `Classifier`, by the run's task. An ensemble takes
-    the mean of its models' probabilities. Search settings that are not given are those of the first
-    run.
+    It is a `Translator`, a `LanguageModel`, a `Classifier`, a `Tagger`, an `Answerer`, a
+    `Regressor` or `Pretrained`, by the run's task. An ensemble takes the mean of its models'
+    probabilities. Search settings that are not given are those of the first run.
 
     Args:
         device: in place of the one the run file names.
@@ -92,7 +99,7 @@ def _opened(path: str | Path, device: str | None) -> Trained:
     run = RunDir.open(path)
     config = stored_config(run)
     tensors, metadata = run.load_weights()
-    task = TASKS[config.task].load(run.codecs)
+    task = config.kind.load(run.codecs)
     model = build(config, task)
     resized = FAMILIES[config.model.family].learns == "counting"
     set_weights(model, tensors, f"{run.path}/model.safetensors", resized)

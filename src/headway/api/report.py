@@ -5,13 +5,13 @@ How it looks is `view.report`; test scores and samples of choice come from the c
 
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..metrics.score import Score
 from ..runs import RunDir
 from ..runs.directory import WEIGHTS
-from ..tasks import TASKS
 from ..view.report import Command, History, Moment, Picture, ReportData, Sample, report
 from .background import duration, facts, newest
 from .config import RunConfig, stored_config
@@ -25,11 +25,20 @@ METRICS = {
     "perplexity": "Perplexity",
     "accuracy": "Accuracy",
     "macro_f1": "Macro F1",
+    "entity_f1": "Entity F1",
+    "strict_f1": "Strict F1",
+    "precision": "Precision",
+    "recall": "Recall",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "masked_accuracy": "Masked words",
+    "next_accuracy": "Next sentences",
+    "token_accuracy": "Tokens",
 }
 """The others are abbreviations."""
 PURPOSES = {
     "translate": "Use it; without FILE, type.",
-    "predict": "Label lines; without FILE, type.",
+    "predict": "Use it on lines; without FILE, type.",
     "generate": "Go on with a text of your own.",
     "score": "Log probabilities of lines of your own.",
 }
@@ -91,8 +100,8 @@ def usual_commands(run: RunDir, config: RunConfig, records: Records) -> list[Com
     if not _is_finished(records):
         commands.append(Command(f"headway resume {path}", "Go on exactly where it stopped."))
     if (run.path / WEIGHTS).exists():
-        verb, arguments = next(iter(KINDS[config.task].commands.items()))
-        commands.append(Command(f"headway {verb} {path} {arguments}", PURPOSES[verb]))
+        for verb, arguments in islice(KINDS[config.task].commands.items(), 1):
+            commands.append(Command(f"headway {verb} {path} {arguments}", PURPOSES[verb]))
         where = "" if config.data.test is not None else " --data FILE"
         purpose = "Score it on its test data." if not where else "Score it on data of your own."
         commands.append(Command(f"headway evaluate {path}{where}", purpose))
@@ -125,7 +134,7 @@ def _machine(run: RunDir) -> dict[str, str]:
 
 def _metrics(config: RunConfig) -> dict[str, str]:
     """The metric that validations are judged by; beside a loss, the task's own choice."""
-    task = TASKS[config.task]
+    task = config.kind
     metric = task.metric(config.train.metric)
     if metric == "loss":
         metric = next(name for name in task.validated if name != "loss")

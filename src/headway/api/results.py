@@ -90,6 +90,14 @@ class Evaluation:
     unproven: int = 0
 
 
+@dataclass(frozen=True)
+class OutputEvaluation:
+    """Scores by metric, and the outputs they were taken on, as text."""
+
+    scores: dict[str, Score]
+    outputs: list[str]
+
+
 def trace_in_words(trace: SearchTrace, tokenizer: Tokenizer) -> dict[str, Any]:
     """A trace as plain data, each step with the `text` of its tokens."""
     found = trace.to_dict()

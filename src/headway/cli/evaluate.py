@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .figures import metric_lines, weight_lines, weights_record, write_outputs
-from .labels import evaluate_labels
 from .options import (
     Alpha,
     Beam,
@@ -31,7 +30,9 @@ from .options import (
     set_threads,
     warn,
 )
+from .outputs import evaluate_outputs
 from .pairs import grouped, read_pairs, ungrouped
+from .restored import evaluate_restored
 from .texts import evaluate_texts
 from .translate import one_line
 
@@ -78,11 +79,14 @@ def evaluate(
     A translation by bleu, chrf, ter, exact, wer, per; for pronunciations as the papers count them:
     --group --metric wer --metric per. A language model by loss, perplexity, bits_per_character,
     bits_per_byte, word_perplexity; a plain file is read as the training data were. A classifier by
-    accuracy and macro_f1; its texts are the source and their labels the target.
+    accuracy and macro_f1; its texts are the source and their labels the target. A tagger by
+    entity_f1, precision, recall, strict_f1, accuracy; answers by f1 and exact; values by spearman,
+    pearson, mse. A pre-trained model by the loss and the share of right answers of what it was
+    asked, beside the share that the most frequent answer gets to.
 
     Example: headway evaluate runs/mine --source test.en --target test.de
     """
-    from ..api import Classifier, LanguageModel, load
+    from ..api import LanguageModel, Predictor, Pretrained, load
 
     set_threads(threads)
     translator = load(run, *(more or []))
@@ -100,10 +104,15 @@ def evaluate(
         refuse_options(run, "language", {**of_translation, **others})
         evaluate_texts(run, translator, data, form, metric, as_json)
         return
-    if isinstance(translator, Classifier):
-        refuse_options(run, "classify", of_translation)
+    if isinstance(translator, Pretrained):
+        others = {"--source": source, "--target": target, "--outputs": outputs, "--cut": cut}
+        refuse_options(run, "pretrain", {**of_translation, **others})
+        evaluate_restored(run, translator, data, form, metric, as_json)
+        return
+    if isinstance(translator, Predictor):
+        refuse_options(run, translator.config.task, of_translation)
         rows = read_pairs(translator, source, target, data, form, as_learned=True)
-        evaluate_labels(run, translator, rows, metric, cut, outputs, as_json)
+        evaluate_outputs(run, translator, rows, metric, cut, outputs, as_json)
         return
     refuse_options(run, "translate", {"--cut": cut})
     search = search_settings(settings, beam=beam, alpha=alpha, max_length=max_length)

@@ -104,8 +104,8 @@ def generate(
     Example: headway generate runs/book "Once upon a time" --temperature 0.7
     """
     from ..api import LanguageModel
-    from ..api.generation import streams
     from ..api.loading import load_for
+    from ..api.writing import streams
 
     set_threads(threads)
     if prompt and file is not None:

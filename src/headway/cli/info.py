@@ -51,8 +51,11 @@ def _model(model: dict[str, Any]) -> str:
 def _vocabulary(vocabulary: dict[str, Any] | None) -> str:
     if vocabulary is None:
         return UNDECIDED
-    if "labels" in vocabulary:
-        return f"{vocabulary['source']} {vocabulary['kind']}, {vocabulary['target']} labels"
+    for name in ("labels", "tags"):
+        if name in vocabulary:
+            return f"{vocabulary['source']} {vocabulary['kind']}, {vocabulary['target']} {name}"
+    if "value" in vocabulary or "answers_may_lack" in vocabulary:
+        return f"{vocabulary['source']} {vocabulary['kind']}"
     if vocabulary["shared"]:
         return f"{vocabulary['source']} {vocabulary['kind']}, shared"
     return f"{vocabulary['source']} source and {vocabulary['target']} target {vocabulary['kind']}"

@@ -158,7 +158,7 @@ Split = Annotated[
 Cut = Annotated[
     bool,
     typer.Option(
-        "--cut", help="Cut off texts that are too long for a classifier, instead of refusing them."
+        "--cut", help="Cut texts that are too long to be read at once, instead of refusing them."
     ),
 ]
 Threads = Annotated[

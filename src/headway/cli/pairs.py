@@ -1,28 +1,30 @@
-"""Which pairs `evaluate` and `score` work on: the run's test set, or what the user names.
+"""Which rows `evaluate` and `score` work on: the run's test set, or what the user names.
 
-A pair is what goes in and what comes out, by whatever names the task has for its two columns.
+A row is what goes in and what comes out, by whatever names the task has for its columns.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError
 
 if TYPE_CHECKING:
-    from ..api import Classifier, Translator
+    from ..api import Predictor, Translator
+    from ..data.corpora import Corpus
     from ..data.read import Row
 
 
 def read_pairs(
-    model: "Translator | Classifier",
+    model: "Translator | Predictor",
     source: str | None,
     target: str | None,
     data: str | None,
     form: str | None,
     as_learned: bool = False,
 ) -> Iterator["Row"]:
-    """Rows of source and target with their places; file names start from where the user stands.
+    """Rows of all columns with their places; file names start from where the user stands.
 
     Args:
         as_learned: whether a file whose columns are not said has those of the training data.
@@ -39,21 +41,28 @@ def read_pairs(
                 "give --source and --target, or --data"
             )
     else:
-        corpora, root = (_corpus(model, source, target, data, form, as_learned),), Path()
+        corpora, root = (corpus_of(model, source, target, data, form, as_learned),), Path()
     for corpus in corpora:
         yield from read(corpus, model.task.columns, root)
 
 
-def _corpus(
-    model: "Translator | Classifier",
+def corpus_of(
+    model: "Translator | Predictor",
     source: str | None,
     target: str | None,
     data: str | None,
     form: str | None,
     as_learned: bool,
-) -> Any:
+) -> "Corpus":
+    """The corpus that the options of a command describe."""
     from ..data.corpora import Corpus, Format
 
+    names = model.task.columns
+    if len(names) > 2 and (source is not None or target is not None):
+        raise ConfigError(
+            f"--source and --target are for tasks with two columns, and this run has "
+            f"{', '.join(names)}; give --data"
+        )
     if data is None and (source is None or target is None):
         missing = "--source" if source is None else "--target"
         raise ConfigError(f"{missing} is missing: give --source and --target together, or --data")
@@ -61,25 +70,30 @@ def _corpus(
         raise ConfigError("--format goes with --data; --source and --target are plain lines")
     if form is not None and form not in get_args(Format):
         raise ConfigError(f"--format {form}: expected one of {', '.join(get_args(Format))}")
-    columns: dict[str, Any] = dict(zip(model.task.columns, (source, target), strict=True))
+    columns: dict[str, Any] = (
+        {} if len(names) > 2 else dict(zip(names, (source, target), strict=True))
+    )
     if data is not None:
         columns = {name: _column(text) for name, text in columns.items()}
         if as_learned and source is None and target is None:
-            columns = _learned_columns(model, data, form)
+            return _as_learned(model, data, form)
     return Corpus(file=data, **columns, format=form or "auto")  # type: ignore[arg-type]
 
 
-def _learned_columns(
-    model: "Translator | Classifier", data: str, form: str | None
-) -> dict[str, Any]:
-    """The columns of the first training corpus, if it is a table of the same kind as the file."""
-    from ..data.corpora import Corpus, as_corpora, column_of, format_of
+def _as_learned(model: "Translator | Predictor", data: str, form: str | None) -> "Corpus":
+    """A file whose columns are those of the first training corpus, if that is a table of the same
+    kind; one whose name does not tell its format has the same."""
+    from ..data.corpora import EXTENSIONS, Corpus, as_corpora, column_of, format_of
 
-    corpus = as_corpora(model.config.data.train, "data.train")[0]
+    learned = as_corpora(model.config.data.train, "data.train")[0]
+    is_told = Path(data.removesuffix(".gz")).suffix.lower() in EXTENSIONS
+    if form is None and not is_told and learned.file is not None:
+        form = format_of(learned)
     wanted = Corpus(file=data, format=form or "auto")  # type: ignore[arg-type]
-    if corpus.file is None or format_of(corpus) != format_of(wanted):
-        return {}
-    return {name: column_of(corpus, name) for name in model.task.columns}
+    if learned.file is None or format_of(learned) != format_of(wanted):
+        return wanted
+    places = {name: column_of(learned, name) for name in model.task.columns}
+    return replace(wanted, **places)  # type: ignore[arg-type]
 
 
 def _column(text: str | None) -> Any:

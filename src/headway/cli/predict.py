@@ -1,17 +1,22 @@
-"""`headway predict`: a label for each input line, in order, as it goes."""
+"""`headway predict`: what a run says of each input line, in order, as it goes."""
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Cut, Json, Run, Threads, With, set_threads
+from ..errors import DataError
+from .options import Cut, Format, Json, Run, Threads, With, set_threads
+from .pairs import corpus_of
 
 if TYPE_CHECKING:
-    from ..api import Prediction
+    from ..api import Answered, Prediction, Predictor, Tagged
+    from ..data.read import Row
 
 CHUNK_LINES = 4096
 
@@ -24,54 +29,96 @@ Files = Annotated[
 def predict(
     run: Run,
     files: Files = None,
+    form: Format = None,
     cut: Cut = False,
     as_json: Json = False,
     more: With = None,
     threads: Threads = None,
 ) -> None:
-    """Labels lines of text with a run that was trained for it.
+    """Predicts what a run was trained for: labels, tags, answers or values.
 
-    One line for each: label, tab, its probability; --json has those of all labels. A blank line
-    gets a label too, told from nothing.
+    One line for each input line: label, tab, its probability; the tags of the words; answer, tab,
+    its probability; value. The texts of a pair, or question and text, have a tab between them.
+    --json has all that is known. A blank line gets a label too, told from nothing. With --format
+    files are read as tables, with the columns of the training data.
 
     Example: headway predict runs/mine reviews.txt
     """
-    from ..api import Classifier
+    from ..api import Predictor
     from ..api.loading import load_for
 
     set_threads(threads)
-    classifier = load_for("predict", Classifier, run, *(more or []))
-    for places, lines in _chunks(files or ["-"]):
-        found = classifier.predict(lines, "cut" if cut else "refuse", places)
-        for line, prediction in zip(lines, found, strict=True):
-            print(_json(line, prediction) if as_json else _line(prediction))
+    # The type of what every kind has in common is abstract, which is meant.
+    predictor: Predictor = load_for("predict", Predictor, run, *(more or []))  # type: ignore[type-abstract]
+    line, record = SHOWN[predictor.config.task]
+    for rows in _chunks(predictor, files or ["-"], form):
+        inputs = [predictor.input(row.values) for row in rows]
+        places = [row.where for row in rows]
+        found = predictor.predict(inputs, "cut" if cut else "refuse", places)
+        for row, prediction in zip(rows, found, strict=True):
+            if as_json:
+                given = dict(zip(predictor.inputs, row.values, strict=True))
+                print(json.dumps(given | record(prediction), ensure_ascii=False))
+            else:
+                print(line(prediction))
         print(end="", flush=True)
 
 
-def _chunks(files: list[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Places (`file:line`) and lines, some thousands at a time."""
-    from ..data.lines import read_lines
-
+def _chunks(predictor: "Predictor", files: list[str], form: str | None) -> Iterator[list["Row"]]:
+    """The inputs with their places (`file:line`), some thousands at a time."""
     for file in files:
-        name = "standard input" if file == "-" else file
+        rows = _lines(predictor, file) if form is None else _table(predictor, file, form)
         # A person who types wants an answer to every line.
         size = 1 if file == "-" and sys.stdin.isatty() else CHUNK_LINES
-        lines = read_lines(file)
-        done = 0
-        while chunk := list(islice(lines, size)):
-            yield [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)], chunk
-            done += len(chunk)
+        while chunk := list(islice(rows, size)):
+            yield chunk
 
 
-def _line(prediction: "Prediction") -> str:
+def _lines(predictor: "Predictor", file: str) -> Iterator["Row"]:
+    from ..data.read import Row, read_lines
+
+    name = "standard input" if file == "-" else file
+    columns = predictor.inputs
+    for number, line in enumerate(read_lines(file), 1):
+        fields = (line,) if len(columns) == 1 else tuple(line.split("\t"))
+        if len(fields) != len(columns):
+            raise DataError(
+                f"{name}:{number}: {len(fields)} {'fields' if len(fields) > 1 else 'field'} where "
+                f"{' and '.join(columns)} were expected, with a tab between them; or read the "
+                "file as a table with --format"
+            )
+        yield Row(fields, f"{name}:{number}")
+
+
+def _table(predictor: "Predictor", file: str, form: str) -> Iterator["Row"]:
+    from ..data.read import read
+
+    corpus = corpus_of(predictor, None, None, file, form, as_learned=True)
+    for row in read(corpus, predictor.inputs, Path()):
+        if any(map(str.strip, row.values)):
+            yield row
+
+
+def _label(prediction: "Prediction") -> str:
     return f"{prediction.label}\t{prediction.probability:.6f}"
 
 
-def _json(line: str, prediction: "Prediction") -> str:
-    record = {
-        "text": line,
-        "label": prediction.label,
-        "probability": prediction.probability,
-        "probabilities": prediction.probabilities,
-    }
-    return json.dumps(record, ensure_ascii=False)
+def _tags(tagged: "Tagged") -> str:
+    return " ".join(tagged.tags)
+
+
+def _answer(answered: "Answered") -> str:
+    return f"{' '.join(answered.text.split())}\t{answered.probability:.6f}"
+
+
+def _value(value: float) -> str:
+    return f"{value:.6g}"
+
+
+SHOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], dict[str, Any]]]] = {
+    "classify": (_label, asdict),
+    "tag": (_tags, asdict),
+    "answer": (_answer, lambda answered: {"answer": asdict(answered)}),
+    "regress": (_value, lambda value: {"value": value}),
+}
+"""By task, a prediction as a line and as plain data."""

@@ -12,6 +12,7 @@ from .options import warn
 
 if TYPE_CHECKING:
     from ..api import LanguageModel, Scored, TextEvaluation
+    from ..api.trained import Trained
     from ..data.corpora import Corpus
     from ..data.read import Row
 
@@ -79,29 +80,36 @@ def _json(text: str, scored: "Scored") -> str:
 
 def read_texts(model: "LanguageModel", data: str | None, form: str | None) -> Iterator["Row"]:
     """The run's test texts, or those of a file; a running text is one row, all of it."""
-    from ..data.corpora import as_corpora
     from ..data.read import read_whole
 
-    if data is None:
-        corpora, root = as_corpora(model.config.data.test, "data.test"), model.config.data.root
-        if not corpora:
-            raise ConfigError(
-                f"the run file of {model.run.path} names no data.test; give --data FILE"
-            )
-    else:
-        corpora, root = (_corpus(model, data, form),), None
+    corpora, root = given_corpora(model, data, form)
     for corpus in corpora:
-        yield from read_whole(corpus, model.task.columns, Path(root or "."))
+        yield from read_whole(corpus, model.task.columns, root)
 
 
-def _corpus(model: "LanguageModel", data: str, form: str | None) -> "Corpus":
+def given_corpora(
+    model: "Trained", data: str | None, form: str | None
+) -> tuple[tuple["Corpus", ...], Path]:
+    """The run's test data, or a file, and the folder that names start from."""
+    from ..data.corpora import as_corpora
+
+    if data is not None:
+        return (_corpus(model, data, form),), Path()
+    corpora = as_corpora(model.config.data.test, "data.test")
+    if not corpora:
+        raise ConfigError(f"the run file of {model.run.path} names no data.test; give --data FILE")
+    return corpora, Path(model.config.data.root or ".")
+
+
+def _corpus(model: "Trained", data: str, form: str | None) -> "Corpus":
     """A file; one that does not tell its format is read as the training data were."""
-    from ..data.corpora import EXTENSIONS, Corpus, Format, as_corpora
+    from ..data.corpora import EXTENSIONS, WHOLE, Corpus, Format, as_corpora
 
     if form is not None and form not in get_args(Format):
         raise ConfigError(f"--format {form}: expected one of {', '.join(get_args(Format))}")
     extension = Path(data.removesuffix(".gz")).suffix.lower()
     learned_from = as_corpora(model.config.data.train, "data.train")
     if form is None and extension not in EXTENSIONS:
-        form = "text" if any(corpus.format == "text" for corpus in learned_from) else "lines"
+        learned = {corpus.format for corpus in learned_from}
+        form = next((whole for whole in WHOLE if whole in learned), "lines")
     return Corpus(file=data, format=form or "auto")  # type: ignore[arg-type]

@@ -125,11 +125,12 @@ def view(
 
     Its outputs and what else it might have said, the search, the attention of every layer. The
     page opens in a browser from where it lies. --json prints the data that it shows, with tensors
-    in base64.
+    in base64. The two texts of a pair have a tab between them.
 
     Example: headway view runs/mine "a man in a hat" --out page.html
     """
-    from ..api import Translator, load
+    from ..api import Classifier, LanguageModel, Translator, load
+    from ..api.loading import check_kind
 
     if out is None and png is None and not as_json:
         raise ConfigError("nothing to make; give --out page.html, --png picture.png or --json")
@@ -139,6 +140,7 @@ def view(
             if value is not None:
                 raise ConfigError(f"{option} chooses a picture; add --png FILE or leave it out")
     set_threads(threads)
+    check_kind("view", (Translator, LanguageModel, Classifier), run)
     model = load(run)
     ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "max_length": max_length}
     search = search_settings(settings, **ranked)
@@ -150,7 +152,8 @@ def view(
         named: dict[str, Any] = {f"--{name}": value for name, value in options.items()}
         named |= {f"the search setting {name}": True for name in search}
         refuse_options(run, model.config.task, named)
-        found = model.inspect(text)
+        is_pair = isinstance(model, Classifier) and model.is_pair
+        found = model.inspect(tuple(text.split("\t")) if is_pair else text)
     if png is not None:
         _draw(found, png, attention, _place("--layer", layer), _place("--head", head), output or 0)
     if out is not None:

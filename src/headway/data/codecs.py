@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Codec(Protocol):
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
         """One array per text."""
 
-    def decode(self, values: Sequence[int]) -> str:
+    def decode(self, values: Sequence[Any]) -> str:
         """The text behind one array."""
 
     def complaint(self, text: str) -> str | None:
@@ -81,8 +81,7 @@ class TextCodec:
 
     def single(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
         """The encoding of a text whose ids are given: its marks are put around them."""
-        begins, ends = [self.bos] * self.begins, [self.eos] * self.ends
-        return np.array([*begins, *ids, *ends], self.column("").dtype)
+        return self._joined([self.bos] * self.begins, ids, [self.eos] * self.ends)
 
     def pair(
         self,
@@ -104,10 +103,14 @@ class TextCodec:
             half = max(room // 2, room - len(first))
             second = second[:half]
             first = first[: room - len(second)]
-        ids = [*begins, *first, *between, *second, self.eos]
+        ids = self._joined(begins, first, between, second, [self.eos])
         segments = np.ones(len(ids), np.uint8)
         segments[: len(ids) - len(second) - 1] = 0
-        return np.array(ids, self.column("").dtype), segments
+        return ids, segments
+
+    def _joined(self, *parts: Sequence[int] | np.ndarray) -> np.ndarray:
+        dtype = self.column("").dtype
+        return np.concatenate([np.asarray(part, dtype) for part in parts])
 
     def encode_running(self, pieces: Iterable[str]) -> Iterator[np.ndarray]:
         """The ids of one text that comes in pieces, piece by piece; the end mark comes last.

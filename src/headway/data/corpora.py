@@ -15,7 +15,22 @@ from annotated_types import Ge, Gt, Le
 
 from headway.errors import ConfigError, DataError
 
-Format = Literal["auto", "lines", "text", "tsv", "csv", "jsonl", "conll", "pronunciation"]
+Format = Literal[
+    "auto",
+    "lines",
+    "text",
+    "documents",
+    "tsv",
+    "csv",
+    "jsonl",
+    "conll",
+    "pronunciation",
+    "squad",
+]
+
+WHOLE: tuple[Format, ...] = ("text", "documents")
+"""Formats of texts that may be of any length: they are cut into blocks."""
+
 
 EXTENSIONS: dict[str, Format] = {
     ".tsv": "tsv",
@@ -47,22 +62,46 @@ class Corpus:
     or by number (1 is the first, -1 the last)."""
 
     text: str | int | None = None
-    """The same for the text of a language model or of what is classified: a file of lines, or a
-    column of `file`."""
+    """The same for the text of a language model, or of what gets a label or a value: a file of
+    lines, or a column of `file`."""
+
+    text2: str | int | None = None
+    """The same for the second text, where a label or a value is given to pairs of texts."""
 
     label: str | int | None = None
     """The same for the label of a text."""
+
+    value: str | int | None = None
+    """The same for the number that a text has."""
+
+    words: str | int | None = None
+    """The same for sentences to be tagged: words with spaces between them."""
+
+    tags: str | int | None = None
+    """The same for their tags, one for each word."""
+
+    question: str | int | None = None
+    """The same for questions about texts."""
+
+    context: str | int | None = None
+    """The same for the texts that hold the answers."""
+
+    answers: str | int | None = None
+    """The same for the right answers, as JSON: `[{"text": "Paris", "answer_start": 17}]`, 17 being
+    the number of characters before it in the text, or `[]` where there is none."""
 
     format: Format = "auto"
     """How `file` is written. `auto` goes by the extension: .tsv and .tab, .csv, .jsonl and .ndjson,
     .conll, .dict (pronunciation), each also with .gz behind it. A tsv file has a header line if
     columns are given by name or if its first line holds the names of the task's columns; a csv file
     always has one. A task with one column takes any other file as `lines`, each a text of its own;
-    `text` makes the whole file one running text, line breaks included."""
+    `text` makes the whole file one running text, line breaks included; `documents` several, which
+    blank lines set apart, or titles (` = Title = `) as in WikiText. `squad` is the JSON of that
+    data set, with or without questions that have no answer."""
 
     part: tuple[Annotated[float, Ge(0), Le(1)], Annotated[float, Ge(0), Le(1)]] | None = None
-    """Only this part of the corpus: `[0.0, 0.9]` is its first nine tenths, by rows, or by
-    characters where `format = "text"`."""
+    """Only this part of the corpus: `[0.0, 0.9]` is its first nine tenths, by rows, by characters
+    where `format = "text"`, or by whole articles where it is "squad"."""
 
     separator: str | None = None
     """Pronunciation lists only: what stands between the word and its symbols; by default a tab or
@@ -98,7 +137,8 @@ class DataConfig:
     with a count in the log."""
 
     block: Annotated[int, Ge(2)] = 128
-    """Running text (`format = "text"`) is learned from in blocks of this many tokens."""
+    """Running text and documents (`format = "text"` or `"documents"`) are learned from in blocks
+    of this many tokens, none of which goes beyond its document."""
 
     def __post_init__(self) -> None:
         for name in ("valid", "test"):
@@ -176,10 +216,10 @@ def format_of(corpus: Corpus, single: bool = False) -> Format:
     """
     if corpus.file is None:
         return "lines"
-    if corpus.format == "text" and not single:
+    if corpus.format in WHOLE and not single:
         raise ConfigError(
-            f"{corpus.file}: format 'text' is one running text, and the task has several columns; "
-            'choose another format, or task = "language"'
+            f"{corpus.file}: format {corpus.format!r} has texts alone, and the task has several "
+            'columns; choose another format, or task = "language"'
         )
     if corpus.format == "lines" and not single:
         raise ConfigError(
@@ -194,7 +234,7 @@ def format_of(corpus: Corpus, single: bool = False) -> Format:
     if extension not in EXTENSIONS:
         raise ConfigError(
             f"{corpus.file}: the extension {extension!r} does not tell the format; "
-            "set format to one of tsv, csv, jsonl, conll, pronunciation"
+            "set format to one of tsv, csv, jsonl, conll, pronunciation, squad"
         )
     return EXTENSIONS[extension]
 

@@ -8,20 +8,29 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 import numpy as np
 
 from headway.data import store as stores
-from headway.data.codecs import Codec, TextCodec, in_blocks
-from headway.data.corpora import Corpus, files_of, format_of
+from headway.data.blocks import (
+    BLOCK,
+    DOCUMENT_COLUMN,
+    SENTENCE_COLUMN,
+    Block,
+    sentence_blocks,
+    text_blocks,
+)
+from headway.data.codecs import Codec, TextCodec
+from headway.data.corpora import WHOLE, Corpus, files_of, format_of
 from headway.data.leaks import LeakCheck, Leaks
 from headway.data.read import Row, read
 from headway.data.recut import recut
-from headway.data.store import Store, StoreWriter, building, writing_to
+from headway.data.rules import Apart, Rules
+from headway.data.store import DOCUMENT, Column, Store, StoreWriter, building, writing_to
 from headway.errors import ConfigError, DataError
 
 CHUNK_ROWS = 4096
@@ -29,7 +38,10 @@ CHUNK_CHARACTERS = 4 << 20
 PLACES_SHOWN = 3
 # Descriptions of corpora that came later: left out of keys where they are not used, so that runs
 # made before them find their data unchanged.
-LATER = ("text", "label", "part")
+LATER = (
+    *("text", "text2", "label", "value", "words", "tags", "question", "context", "answers"),
+    "part",
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ class Prepared:
     sizes: tuple[int, ...]
     """How many examples each corpus gave; they stand in the store in this order."""
     is_running: tuple[bool, ...]
-    """Which corpora are running text, in blocks."""
+    """Which corpora are in blocks: running text, documents."""
     dropped: tuple[Dropped, ...]
     leaks: Leaks | None
     """What the leak check found, if one was asked for."""
@@ -81,6 +93,8 @@ class _Job:
     root: Path
     max_length: int | None
     block: int | None
+    sentences: bool
+    rules: Rules
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,18 +113,39 @@ class _Job:
             "codecs": {name: codec.fingerprint() for name, codec in self.codecs.items()},
             "max_length": self.max_length,
         }
-        if any(map(self.is_running, self.corpora)):
+        if any(map(self.is_cut, self.corpora)):
             shaped_by["block"] = self.block
+        if self.sentences:
+            shaped_by["sentences"] = True
+        if self.rules.derived:
+            shaped_by["derived"] = {
+                name: [column, codec.fingerprint()]
+                for name, (column, codec) in self.rules.derived.items()
+            }
         text = json.dumps(shaped_by)  # in order: the order of columns matters
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def _described(self, corpus: Corpus) -> dict[str, object]:
-        form = format_of(corpus, single=len(self.columns) == 1)
-        said = asdict(corpus) | {"format": form, "weight": None}
+        said = asdict(corpus) | {"format": self.format(corpus), "weight": None}
         return {name: value for name, value in said.items() if value or name not in LATER}
 
-    def is_running(self, corpus: Corpus) -> bool:
-        return format_of(corpus, single=len(self.columns) == 1) == "text"
+    def format(self, corpus: Corpus) -> str:
+        return format_of(corpus, single=len(self.columns) == 1)
+
+    def is_cut(self, corpus: Corpus) -> bool:
+        """Whether it is stored in blocks."""
+        return self.sentences or self.format(corpus) in WHOLE
+
+    @property
+    def has_documents(self) -> bool:
+        return self.sentences or "documents" in map(self.format, self.corpora)
+
+    def stored(self) -> list[Column]:
+        """The columns of the store."""
+        derived = {name: codec for name, (_, codec) in self.rules.derived.items()}
+        columns = [codec.column(name) for name, codec in {**self.codecs, **derived}.items()]
+        columns += [SENTENCE_COLUMN] if self.sentences else []
+        return columns + ([DOCUMENT_COLUMN] if self.has_documents else [])
 
 
 def prepare(
@@ -121,7 +156,9 @@ def prepare(
     root: Path,
     max_length: int | None = None,
     block: int | None = None,
+    sentences: bool = False,
     leak_check: LeakCheck | None = None,
+    rules: Rules | None = None,
 ) -> Prepared:
     """The store of these corpora, built if it is not there yet.
 
@@ -129,15 +166,19 @@ def prepare(
         codecs: the codec of each column, by the task's names; their order is that of the columns.
         where: the folder that holds stores, such as `default_cache() / "stores"`.
         root: the folder that relative file names start from.
-        max_length: examples longer than this in any column are dropped; marks count.
-        block: running text becomes examples of this many tokens, one after the other; the end mark
-            closes the last one of each text, and of no other.
+        max_length: examples longer than this in any column are dropped, or in what else the rules
+            name; marks count.
+        block: running text and documents become examples of this many tokens, one after the other;
+            the end mark closes the last one of each text, and of no other.
+        sentences: whatever the format, every row is a document, and the store also says where its
+            sentences begin.
         leak_check: a fresh one; it rides on the pass that prepares.
+        rules: about columns together; none if left out.
 
     Raises:
         DataError: a file is missing or malformed, changed meanwhile, or holds nothing to use.
     """
-    job = _Job(corpora, codecs, root, max_length, block)
+    job = _Job(corpora, codecs, root, max_length, block, sentences, rules or Apart())
     before = _states(job.files())
     key = job.key()
     path = where / key
@@ -151,7 +192,7 @@ def prepare(
         else:
             found = _load_leaks(job, path, leak_check)
     dropped = (Dropped(d["reason"], d["count"], tuple(d["places"])) for d in store.notes["dropped"])
-    sizes, is_running = tuple(store.notes["sizes"]), tuple(map(job.is_running, corpora))
+    sizes, is_running = tuple(store.notes["sizes"]), tuple(map(job.is_cut, corpora))
     return Prepared(store, key, sizes, is_running, tuple(dropped), found, reused)
 
 
@@ -188,11 +229,11 @@ def _write(
 ) -> None:
     tally = _Tally(job)
     sizes = []
-    kinds = [codec.column(name) for name, codec in job.codecs.items()]
-    with StoreWriter(path, kinds) as writer:
+    numbers = count()  # of documents
+    with StoreWriter(path, job.stored()) as writer:
         for corpus in job.corpora:
             size = 0
-            for kept in _examples(job, corpus, tally, leak_check):
+            for kept in _examples(job, corpus, tally, numbers, leak_check):
                 writer.append(kept)
                 size += len(kept[job.columns[0]])
             sizes.append(size)
@@ -203,29 +244,63 @@ def _write(
             raise DataError(f"nothing to use in {names}: {why}")
         _check_unchanged(job.files(), before)
         writer.notes = {"sizes": sizes, "dropped": [asdict(entry) for entry in dropped]}
+        if job.sentences:
+            writer.notes[BLOCK] = job.block
 
 
 def _examples(
-    job: _Job, corpus: Corpus, tally: "_Tally", leak_check: LeakCheck | None
+    job: _Job,
+    corpus: Corpus,
+    tally: "_Tally",
+    numbers: Iterator[int],
+    leak_check: LeakCheck | None,
 ) -> Iterator[dict[str, list[np.ndarray]]]:
     """What a corpus gives to the store, some examples at a time."""
     rows = read(corpus, job.columns, job.root)
-    if job.is_running(corpus):
-        yield from _blocks(job, rows)
+    if job.format(corpus) != "text":
+        rows = _seen(rows, leak_check)
+    if job.is_cut(corpus):
+        blocks = _blocks(job, corpus, rows, tally, numbers)
+        while some := list(islice(blocks, CHUNK_ROWS)):
+            yield {name: [block[name] for block in some] for name in some[0]}
         return
     for chunk in _chunks(rows):
+        encoded = _encode(chunk, job.codecs)
+        kept = tally.sift(chunk, encoded)
+        examples = _chosen(encoded, kept) | _derived(job, [chunk[i] for i in kept])
+        if job.has_documents:
+            examples[DOCUMENT] = [np.array([next(numbers)]) for _ in kept]
+        yield examples
+
+
+def _seen(rows: Iterator[Row], leak_check: LeakCheck | None) -> Iterator[Row]:
+    for row in rows:
         if leak_check:
-            leak_check.see(chunk)
-        yield tally.sift(chunk, _encode(chunk, job.codecs))
+            leak_check.see([row])
+        yield row
 
 
-def _blocks(job: _Job, rows: Iterator[Row]) -> Iterator[dict[str, list[np.ndarray]]]:
+def _blocks(
+    job: _Job, corpus: Corpus, rows: Iterator[Row], tally: "_Tally", numbers: Iterator[int]
+) -> Iterator[Block]:
+    """The blocks of texts: of all rows together, if they are pieces of one, or of each."""
     [(name, codec)] = job.codecs.items()
+    form = job.format(corpus)
     if not isinstance(codec, TextCodec) or job.block is None:
-        raise ConfigError("format = 'text' is running text, which the task has no use for")
-    blocks = in_blocks(codec.encode_running(row.values[0] for row in rows), job.block)
-    while chunk := list(islice(blocks, CHUNK_ROWS)):
-        yield {name: chunk}
+        raise ConfigError(f"format = {form!r} has texts to cut, which the task has no use for")
+    cut = sentence_blocks if job.sentences else text_blocks
+    texts: Iterable[tuple[str, Iterable[str]]]
+    if form == "text":  # all of it is one
+        texts = [(f"{corpus.file}:1", (row.values[0] for row in rows))]
+    else:
+        texts = ((row.where, [text] if (text := row.values[0]).strip() else []) for row in rows)
+    for where, parts in texts:
+        number = None
+        for block in cut(name, codec, parts, job.block):
+            number = next(numbers) if number is None else number
+            yield block | ({DOCUMENT: np.array([number])} if job.has_documents else {})
+        if number is None and form != "text":
+            tally.note(f"empty {name}", where)
 
 
 def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
@@ -250,40 +325,62 @@ def _encode(rows: Sequence[Row], codecs: Mapping[str, Codec]) -> dict[str, list[
     }
 
 
+def _chosen(encoded: dict[str, list[np.ndarray]], kept: list[int]) -> dict[str, list[np.ndarray]]:
+    return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
+
+
+def _derived(job: _Job, rows: Sequence[Row]) -> dict[str, list[np.ndarray]]:
+    """The columns that are made of others."""
+    return {
+        name: codec.encode_batch([row.values[job.columns.index(column)] for row in rows])
+        for name, (column, codec) in job.rules.derived.items()
+    }
+
+
 class _Tally:
     """Sorts out what cannot be used and keeps count, by reason."""
 
     def __init__(self, job: _Job) -> None:
         self._max_length = job.max_length
+        self._rules = job.rules
         self._codecs = tuple(job.codecs.values())
         self._names = job.columns
         self._counts: dict[str, int] = {}
         self._places: dict[str, list[str]] = {}
 
-    def sift(
-        self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]
-    ) -> dict[str, list[np.ndarray]]:
+    def sift(self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]) -> list[int]:
+        """The places of the rows that can be used."""
         kept = []
         for i, (row, *arrays) in enumerate(zip(rows, *encoded.values(), strict=True)):
             reason = self._reason(row, arrays)
             if reason is None:
                 kept.append(i)
             else:
-                self._note(reason, row.where)
-        return {name: [arrays[i] for i in kept] for name, arrays in encoded.items()}
+                self.note(reason, row.where)
+        return kept
 
     def _reason(self, row: Row, arrays: Sequence[np.ndarray]) -> str | None:
+        if any(map(str.strip, row.values)) and (problem := self._rules.complaint(row.values)):
+            raise DataError(f"{row.where}: {problem}")
         parts = zip(self._names, row.values, arrays, self._codecs, strict=True)
         for name, text, array, codec in parts:
             if len(array) <= codec.marks or not text.strip():
                 if problem := codec.complaint(text):
                     raise DataError(f"{row.where}: {problem}")
                 return f"empty {name}"
-            if self._max_length is not None and len(array) > self._max_length:
+        return self._too_long(arrays)
+
+    def _too_long(self, arrays: Sequence[np.ndarray]) -> str | None:
+        if self._max_length is None:
+            return None
+        lengths = {name: len(array) for name, array in zip(self._names, arrays, strict=True)}
+        for name, size in self._rules.sizes(lengths).items():
+            if size > self._max_length:
                 return f"{name} longer than max_length = {self._max_length}"
         return None
 
-    def _note(self, reason: str, where: str) -> None:
+    def note(self, reason: str, where: str) -> None:
+        """Counts a row that is left out."""
         self._counts[reason] = self._counts.get(reason, 0) + 1
         places = self._places.setdefault(reason, [])
         if len(places) < PLACES_SHOWN:
@@ -321,6 +418,6 @@ def _load_leaks(job: _Job, path: Path, check: LeakCheck | None) -> Leaks | None:
         return Leaks(**json.loads(_leaks_file(path, check).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         for corpus in job.corpora:
-            if not job.is_running(corpus):
+            if job.format(corpus) != "text":
                 check.see(read(corpus, job.columns, job.root))
         return _save_leaks(path, check)

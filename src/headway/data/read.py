@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.data.corpora import Corpus, column_of, files_of, format_of
+from headway.data.documents import read_documents
 from headway.data.lines import read_lines, read_pieces
+from headway.data.squad import read_squad
 from headway.errors import ConfigError, DataError
 
-__all__ = ["Row", "read", "read_lines", "read_whole"]
+__all__ = ["Row", "has_column", "read", "read_lines", "read_whole"]
+
+STRUCTURED = frozenset({"answers"})
+"""Columns whose values are JSON, so that a file of objects may hold them as they are."""
 
 
 class Row(NamedTuple):
@@ -46,9 +51,11 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
             return _read_parallel(files)
         if form == "text":
             return (Row((text,), f"{name}:{line}") for text, line in read_pieces(path, name))
+        if form == "documents":
+            return (Row((text,), f"{name}:{line}") for text, line in read_documents(path, name))
         return READERS[form](corpus, columns, name, path)
 
-    if corpus.part is None:
+    if corpus.part is None or form == "squad":
         return rows()
     return (_part_of_text if form == "text" else _part)(rows, *corpus.part)
 
@@ -59,6 +66,31 @@ def read_whole(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[R
     if format_of(corpus, single=len(columns) == 1) != "text":
         return rows
     return iter([Row(("".join(row.values[0] for row in rows),), f"{corpus.file}:1")])
+
+
+def has_column(corpus: Corpus, column: str, root: Path) -> bool:
+    """Whether a corpus has a column that its task can do without.
+
+    It does if it says where the column is, or if its table has one of that name.
+
+    Raises:
+        DataError: the file is missing, or is no text.
+    """
+    if column_of(corpus, column) is not None:
+        return True
+    if corpus.file is None or format_of(corpus) not in ("tsv", "csv", "jsonl"):
+        return False
+    [(name, path)] = files_of(corpus, (column,), root)
+    first = next((line for line in read_lines(path, name) if line.strip()), "")
+    if format_of(corpus) == "tsv":
+        return column in first.split("\t")
+    if format_of(corpus) == "csv":
+        return column in next(csv.reader([first]), [])
+    try:
+        entry = json.loads(first or "{}")
+    except (json.JSONDecodeError, RecursionError):
+        return False  # `read` says what is wrong
+    return isinstance(entry, dict) and column in entry
 
 
 Rows = Callable[[], Iterator[Row]]
@@ -235,6 +267,9 @@ def _read_jsonl(corpus: Corpus, columns: Sequence[str], name: str, path: Path) -
             raise DataError(f"{where}: not valid JSON: nested too deeply") from None
         if not isinstance(entry, dict):
             raise DataError(f"{where}: {_kind(entry)} where an object of columns was expected")
+        for column, key in zip(columns, keys, strict=True):
+            if column in STRUCTURED and isinstance(entry.get(key), list | dict):
+                entry[key] = json.dumps(entry[key])
         yield Row(tuple(_json_text(entry, key, where) for key in keys), where)
 
 
@@ -341,6 +376,27 @@ def _read_pronunciation(
         yield Row(tuple(fields[i] for i in picks), where)
 
 
+def _read_squad(corpus: Corpus, columns: Sequence[str], name: str, path: Path) -> Iterator[Row]:
+    for column in columns:
+        if column_of(corpus, column) is not None:
+            raise ConfigError(
+                f"{name}: {column} is given, but format 'squad' has its places for all columns; "
+                "leave it out"
+            )
+    for asked in read_squad(path, name, corpus.part):
+        values = {
+            "question": asked.question,
+            "context": asked.context,
+            "answers": asked.answers,
+        }
+        unknown = [column for column in columns if column not in values]
+        if unknown:
+            raise ConfigError(
+                f"{name}: format 'squad' has no {unknown[0]}; it is for task = \"answer\""
+            )
+        yield Row(tuple(values[column] for column in columns), asked.where)
+
+
 Reader = Callable[[Corpus, Sequence[str], str, Path], Iterator[Row]]
 
 READERS: dict[str, Reader] = {
@@ -349,4 +405,5 @@ READERS: dict[str, Reader] = {
     "jsonl": _read_jsonl,
     "conll": _read_conll,
     "pronunciation": _read_pronunciation,
+    "squad": _read_squad,
 }

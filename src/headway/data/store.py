@@ -37,6 +37,8 @@ else:
 
 FORMAT = 1
 OFFSETS = np.dtype("<u8")
+DOCUMENT = "document"
+"""The column, if there is one, with the number of the document that an example is a block of."""
 
 # Mapped pages count as resident memory once they are touched, so each file gives its pages back
 # after about this much. Linux maps up to 64 KiB around every page that is asked for.
@@ -169,6 +171,7 @@ class Store:
         self.notes: dict[str, Any] = meta["notes"]
         self._size: int = meta["examples"]
         self._columns: dict[str, StoredColumn] = {}
+        self._documents: np.ndarray | None = None
         for entry in meta["columns"]:
             column = Column(entry["name"], entry["dtype"], tuple(entry["shape"]))
             _check_sizes(path, column, self._size, entry["steps"])
@@ -180,11 +183,29 @@ class Store:
     def __getitem__(self, column: str) -> StoredColumn:
         return self._columns[column]
 
-    def with_column(self, name: str, column: StoredColumn) -> "Store":
-        """The same with another column in the place of its only one."""
+    def with_borders(self, offsets: Offsets, size: int, documents: np.ndarray | None) -> "Store":
+        """The same values as `size` other examples, which begin at these offsets in every column.
+
+        Args:
+            documents: as `documents` of the new examples, where there are some.
+        """
         other = copy.copy(self)
-        other._columns, other._size = {name: column}, len(column)
+        other._documents, other._size = documents, size
+        other._columns = {
+            name: column.with_offsets(offsets, size)
+            for name, column in self._columns.items()
+            if name != DOCUMENT
+        }
         return other
+
+    @property
+    def documents(self) -> np.ndarray:
+        """The first example of each document, and the end of all (n + 1,)."""
+        if self._documents is None:
+            numbers, _ = self._columns[DOCUMENT].take(np.arange(len(self)))
+            changes = np.diff(numbers, prepend=-1, append=len(self))
+            self._documents = np.flatnonzero(changes)
+        return self._documents
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 SEED = 12345  # sacrebleu's default, so that our resamples are the ones sacrebleu draws
 RESAMPLES = 1000
-_Z95 = 1.959963984540054
+Z95 = 1.959963984540054
 
 
 def bootstrap(
@@ -43,9 +43,9 @@ def wilson(right: int, n: int) -> tuple[float, float]:
 
     Unlike the bootstrap it stays honest near 0 and 1: 1000 right of 1000 gives 0.996, not 1.
     """
-    share, z2 = right / n, _Z95 * _Z95
+    share, z2 = right / n, Z95 * Z95
     centre = share + z2 / (2 * n)
-    spread = _Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    spread = Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
     # Where all or none is right one end is exactly 1 or 0; rounding must not move it.
     low = 0.0 if right == 0 else (centre - spread) / (1 + z2 / n)
     high = 1.0 if right == n else (centre + spread) / (1 + z2 / n)

@@ -16,7 +16,15 @@ from ..nn.dropout import Dropout
 from ..nn.layers import EncoderLayer
 from ..nn.step import Past, State
 from .family import Family, Output, SequenceModel, Vocabularies, make_embedding
-from .transformer_layers import Activation, LayerMaker, LayerSettings, Positions, Size
+from .transformer_layers import (
+    Activation,
+    LayerMaker,
+    LayerSettings,
+    Positions,
+    Size,
+    of_sequence,
+    of_step,
+)
 
 
 @dataclass(frozen=True)
@@ -50,15 +58,17 @@ class Decoder(SequenceModel):
         self.embedding_norm = make.embedding_norm()
         self.dropout = Dropout(c.dropout)
         self.layers = nn.ModuleList(make.encoder_layer() for _ in range(c.layers))
+        self.position_bias = make.position_bias(causal=True)
         self.norm = make.final_norm()
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Teacher-forced hidden states (B, T, D), from `tgt_in` alone."""
         tgt = batch["tgt_in"]
-        mask = masks.causal(tgt.size(1), tgt.size(1), tgt.device)
+        causal = masks.causal(tgt.size(1), tgt.size(1), tgt.device)
+        mask, bias = of_sequence(self.position_bias, causal)
         x = self._embed(tgt, 0)
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, mask, bias)
         return self.norm(x)
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
@@ -73,9 +83,9 @@ class Decoder(SequenceModel):
         past = state.cache["past"]
         assert isinstance(past, Past)
         x = self._embed(tokens, past.length)
-        mask = past.open(tokens.size(1), tokens.size(2))
+        mask, bias = of_step(self.position_bias, past, tokens)
         for i, layer in enumerate(self._layers()):
-            x = layer.step(x, past, i, mask)
+            x = layer.step(x, past, i, mask, bias)
         return self.output(self.norm(x[:, :, -1])), state.successor(state.cache)
 
     def _embed(self, tokens: Tensor, offset: int) -> Tensor:

@@ -26,6 +26,7 @@ from .transformer_layers import (
     Positions,
     Rate,
     Size,
+    of_sequence,
 )
 
 Preset = Literal[
@@ -127,6 +128,7 @@ class Backbone(nn.Module):
         self.embedding_norm = make.embedding_norm()
         self.dropout = Dropout(c.dropout)
         self.layers = nn.ModuleList(make.encoder_layer() for _ in range(c.layers))
+        self.position_bias = make.position_bias(causal=False)
         self.norm = make.final_norm()
         self.pooler = Pooler(c.d_model) if c.pooler else nn.Identity()
 
@@ -134,9 +136,9 @@ class Backbone(nn.Module):
         """States of the tokens (B, S, D), and of each text one vector (B, D)."""
         valid = batch["src_valid"]
         x = self._embed(batch["src"], batch.get("segment"))
-        mask = masks.padding(valid)
+        mask, bias = of_sequence(self.position_bias, masks.padding(valid))
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, mask, bias)
         states = self.norm(x)
         is_first = self.config.pooling == "first"
         pooled = states[:, 0] if is_first else mean_pool(states, valid)

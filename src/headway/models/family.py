@@ -155,19 +155,23 @@ class Output(nn.Module):
 def make_embeddings(
     share: str, vocabularies: Vocabularies, d_model: int, std: float | None = None
 ) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
-    """Weights of source, target and output: one matrix (`all`), two (`target`) or three (`none`).
+    """Weights of source, target and output: one matrix (`all`), two or three (`none`).
+
+    With two it is source and target (`inputs`), or target and output (`target`), that share one.
 
     Raises:
         ValueError: one matrix for two vocabularies.
     """
-    if share == "all" and not vocabularies.shared:
+    if share in ("all", "inputs") and not vocabularies.shared:
         raise ValueError(
-            'model.share = "all" needs one vocabulary for source and target; '
+            f'model.share = "{share}" needs one vocabulary for source and target; '
             'set text.shared = true or model.share = "target"'
         )
-    target = make_embedding(vocabularies.target, d_model, std)
-    source = target if share == "all" else make_embedding(vocabularies.source, d_model, std)
-    output = make_embedding(vocabularies.target, d_model) if share == "none" else target
+    source = target = output = make_embedding(vocabularies.target, d_model, std)
+    if share in ("target", "none"):
+        source = make_embedding(vocabularies.source, d_model, std)
+    if share in ("inputs", "none"):
+        output = make_embedding(vocabularies.target, d_model)
     return source, target, output
 
 

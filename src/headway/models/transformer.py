@@ -15,7 +15,7 @@ from ..nn.dropout import Dropout
 from ..nn.layers import DecoderLayer
 from ..nn.step import Past, State
 from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
-from .transformer_layers import LayerMaker, LayerSettings, Size
+from .transformer_layers import LayerMaker, LayerSettings, Size, of_sequence, of_step
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,13 @@ class TransformerConfig(LayerSettings):
     """Layers of the decoder."""
     output_bias: bool = False
     """A bias per word on the output layer."""
-    share: Literal["auto", "all", "target", "none"] = "auto"
-    """Which embeddings are one matrix: source, target and output (`all`), target and output
-    (`target`) or none; `auto` shares all when the vocabulary is shared."""
+    scale_output: bool = False
+    """Multiply hidden states by `1/sqrt(d_model)` before the output layer, as T5 does where it is
+    the matrix of the embeddings."""
+    share: Literal["auto", "all", "inputs", "target", "none"] = "auto"
+    """Which embeddings are one matrix: source, target and output (`all`), source and target
+    (`inputs`), target and output (`target`) or none; `auto` shares all when the vocabulary is
+    shared."""
 
     def resolve(self, n_examples: int, vocabularies: Vocabularies) -> Self:
         """Every size filled in, and which embeddings are shared."""
@@ -56,7 +60,10 @@ class Transformer(SequenceModel):
         self.config = config
         make = LayerMaker(config)
         self.embed_scale = make.embed_scale
-        source, target, final = make_embeddings(c.share, vocabularies, c.d_model, make.embed_std)
+        self.output_scale = c.d_model**-0.5 if c.scale_output else 1.0
+        # What is divided on the way out begins with unit variance, as in T5.
+        std = 1.0 if c.scale_output else make.embed_std
+        source, target, final = make_embeddings(c.share, vocabularies, c.d_model, std)
         self.source_embedding, self.target_embedding = source, target
         self.output = Output(final, c.output_bias)
         # Learned codes of the two sides are apart; fixed ones are the same function.
@@ -66,6 +73,8 @@ class Transformer(SequenceModel):
         self.dropout = Dropout(c.dropout)
         self.encoder = nn.ModuleList(make.encoder_layer() for _ in range(c.encoder_layers))
         self.decoder = nn.ModuleList(make.decoder_layer() for _ in range(c.decoder_layers))
+        self.encoder_position_bias = make.position_bias(causal=False)
+        self.decoder_position_bias = make.position_bias(causal=True)
         self.encoder_norm, self.decoder_norm = make.final_norm(), make.final_norm()
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -75,21 +84,22 @@ class Transformer(SequenceModel):
 
     def encode(self, src: Tensor, src_valid: Tensor) -> Tensor:
         """src (B, S) -> memory (B, S, D)."""
-        mask = masks.padding(src_valid)
+        mask, bias = of_sequence(self.encoder_position_bias, masks.padding(src_valid))
         x = embedding(src, self.source_embedding) * self.embed_scale
         x = self.dropout(self.source_embedding_norm(self.positions(x, 0)))
         for layer in self.encoder:
-            x = layer(x, mask)
+            x = layer(x, mask, bias)
         return self.encoder_norm(x)
 
     def decode(self, tgt: Tensor, memory: Tensor, src_valid: Tensor) -> Tensor:
         """tgt (B, T) after BOS, memory (B, S, D) -> hidden (B, T, D)."""
-        mask = masks.causal(tgt.size(1), tgt.size(1), tgt.device)
+        causal = masks.causal(tgt.size(1), tgt.size(1), tgt.device)
+        mask, bias = of_sequence(self.decoder_position_bias, causal)
         memory_mask = masks.padding(src_valid)
         x = self._embed(tgt, 0)
         for layer in self.decoder:
-            x = layer(x, memory, mask, memory_mask)
-        return self.decoder_norm(x)
+            x = layer(x, memory, mask, memory_mask, bias)
+        return self._finish(x)
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
         """Encodes, and projects keys and values of every decoder layer once per sentence."""
@@ -107,18 +117,23 @@ class Transformer(SequenceModel):
         memory, past = state.memory, state.cache["past"]
         assert isinstance(past, Past)
         x = self._embed(tokens, past.length)
-        mask = past.open(tokens.size(1), tokens.size(2))
+        mask, bias = of_step(self.decoder_position_bias, past, tokens)
         memory_mask = masks.Shared(masks.padding(memory["valid"]))
         for i, layer in enumerate(self._decoder_layers()):
             cross = memory[f"{i}.key"], memory[f"{i}.value"]
-            x = layer.step(x, past, i, mask, cross, memory_mask)
-        hidden = self.decoder_norm(x[:, :, -1])  # (B, N, D)
+            x = layer.step(x, past, i, mask, cross, memory_mask, bias)
+        hidden = self._finish(x[:, :, -1])  # (B, N, D)
         return self.output(hidden), state.successor(state.cache)
 
     def _embed(self, tokens: Tensor, offset: int) -> Tensor:
         """Of the target, (..., T) at positions from `offset` on."""
         x = embedding(tokens, self.target_embedding) * self.embed_scale
         return self.dropout(self.target_embedding_norm(self.target_positions(x, offset)))
+
+    def _finish(self, x: Tensor) -> Tensor:
+        """From the last layer to the output layer."""
+        hidden: Tensor = self.decoder_norm(x)
+        return hidden if self.output_scale == 1.0 else hidden * self.output_scale
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:
         for layer in self.decoder:

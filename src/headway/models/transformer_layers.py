@@ -10,18 +10,20 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Gt, Lt
-from torch import nn
+from torch import Tensor, nn
 
+from ..nn import masks
 from ..nn.attention import CrossAttention, SelfAttention
 from ..nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
-from ..nn.positions import Learned, NoPositions, Rotary, Sinusoidal
+from ..nn.positions import Learned, NoPositions, RelativeBias, Rotary, Sinusoidal
 from ..nn.scores import SCORES, Score, ScoreName
+from ..nn.step import Past
 from .family import Vocabularies
 
 Size = Annotated[int, Ge(1)]
 Rate = Annotated[float, Ge(0), Lt(1)]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
-Positions = Literal["sinusoidal", "learned", "rotary", "none"]
+Positions = Literal["sinusoidal", "learned", "rotary", "relative", "none"]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 128, "d_ff": 256, "n_heads": 4, "layers": 4, "dropout": 0.1},
@@ -72,8 +74,8 @@ class LayerSettings:
     """Rate of dropping inside the feed-forward layers."""
     score: ScoreName = "scaled_dot"
     """How queries are compared with keys, in every attention: `dot`, `scaled_dot`, `cosine`,
-    `general`, `additive` or `concat`. `scaled_dot` has a fused kernel; `additive` and `concat` hold
-    a number for each query, key and unit and are many times slower."""
+    `general`, `additive` or `concat`. All but the last two, which hold a number for each query, key
+    and unit and are many times slower, have a fused kernel."""
     residual: Literal["pre", "post"] = "pre"
     """Where the norm stands: `pre` learns faster and needs no long warm-up, `post` is the
     original."""
@@ -88,9 +90,14 @@ class LayerSettings:
     bias: bool = True
     """Biases on the linear layers."""
     positions: Positions = "sinusoidal"
-    """How order is told."""
+    """How order is told; `relative` adds to scores what each head has learned for the distance of
+    query and key, as T5 does."""
     position_base: Annotated[float, Gt(1)] = 10000.0
     """Base of the wavelengths of sinusoidal and rotary positions."""
+    position_buckets: Annotated[int, Ge(4)] = 32
+    """Of relative positions: groups of distances, near ones alone and far ones together."""
+    position_distance: Size = 128
+    """Of relative positions: from this distance on all are in one group."""
     max_positions: Size = 1024
     """Number of learned positions."""
     scale_embeddings: bool = True
@@ -108,6 +115,13 @@ class LayerSettings:
             )
         if self.score in self.unfit_scores:
             raise ValueError(f'score = "{self.score}" {self.unfit_scores[self.score]}')
+        if self.position_distance <= self.position_buckets // 2:
+            raise ValueError(
+                f"position_distance={self.position_distance} leaves nothing to put together: "
+                f"position_buckets={self.position_buckets} have the first "
+                f"{self.position_buckets // 2} distances alone; try position_distance="
+                f"{4 * self.position_buckets}"
+            )
 
     def resolve(self, n_examples: int, vocabularies: Vocabularies) -> Self:
         """Every size filled in, from the preset or from the amount of data."""
@@ -123,6 +137,22 @@ class LayerSettings:
         chosen = replace(self, preset=preset, **usual)
         d_head = chosen.d_head or chosen.d_model // chosen.n_heads  # type: ignore[operator]
         return replace(chosen, d_head=d_head, d_value=chosen.d_value or d_head)
+
+
+def of_sequence(bias: RelativeBias | None, mask: Tensor) -> tuple[masks.Mask, Tensor | None]:
+    """Mask and bias for all layers of a stack, of a whole sequence. Shape: mask (B, 1, Q|1, K)."""
+    if bias is None:
+        return mask, None
+    return masks.Shared(mask), bias.of_all(mask.size(-1))
+
+
+def of_step(
+    bias: RelativeBias | None, past: Past, tokens: Tensor
+) -> tuple[masks.Mask, Tensor | None]:
+    """The same for the newest tokens (B, N, t), which get their slots in the past."""
+    _, n, t = tokens.shape
+    mask = past.open(n, t)
+    return mask, None if bias is None else bias.of_newest(n, t, past.length, past.places)
 
 
 class LayerMaker:
@@ -157,6 +187,13 @@ class LayerMaker:
         if c.positions == "learned":
             return Learned(c.d_model, c.max_positions)
         return NoPositions()
+
+    def position_bias(self, causal: bool) -> RelativeBias | None:
+        """What a stack adds to the scores of its self-attention, if anything."""
+        c = self.settings
+        if c.positions != "relative":
+            return None
+        return RelativeBias(c.n_heads, c.position_buckets, c.position_distance, not causal)
 
     def norm(self) -> nn.Module:
         c = self.settings

@@ -1,8 +1,8 @@
 """Attention itself, for every caller: `softmax(score) V`.
 
-Scores are those of `scores`. Scaled dot takes PyTorch's fused kernel unless someone is looking
-(`capture`), weights are dropped, or the value width differs from the key width, which the CPU
-kernel refuses.
+Scores are those of `scores`. Those that are products take PyTorch's fused kernel unless someone is
+looking (`capture`), weights are dropped, or the value width differs from the key width, which the
+CPU kernel refuses.
 """
 
 import torch
@@ -42,20 +42,20 @@ def attend(
         broadcastable to (B,H,Q,K) -> (B,H,Q,E').
     """
     record = recorder()
-    is_plain = record is None and dropout == 0.0 and isinstance(score, ScaledDot)
-    is_fused = is_plain and key.size(-1) == value.size(-1)
+    compared, scale = score.as_product(query)
+    is_plain = record is None and dropout == 0.0 and key.size(-1) == value.size(-1)
+    if is_plain and scale is not None:
+        if isinstance(mask, Shared) and _is_small(query, mask):
+            return _attend_with_few(compared, key, value, mask, bias, scale)
+        added = _merge(mask, bias, query)
+        return scaled_dot_product_attention(compared, key, value, attn_mask=added, scale=scale)
     if isinstance(mask, Shared):
-        if is_fused and bias is None and _is_small(query, mask):
-            return _attend_with_few(query, key, value, mask)
         mask = mask.mask
-    if is_fused:
-        return scaled_dot_product_attention(query, key, value, attn_mask=_merge(mask, bias, query))
     scores = score.score(query, key)  # (B, H, Q, K)
     if bias is not None:
         scores = scores + bias
     weights = masked_softmax(scores, mask)
     if record is not None and owner is not None:
-        compared, scale = score.as_product(query)
         record(owner, Attended(weights, compared, key, value, scale if bias is None else None))
     if dropout > 0.0:
         weights = weights * factors(weights, dropout)
@@ -73,11 +73,14 @@ def _is_small(query: Tensor, mask: Shared) -> bool:
     )
 
 
-def _attend_with_few(query: Tensor, key: Tensor, value: Tensor, mask: Shared) -> Tensor:
+def _attend_with_few(
+    query: Tensor, key: Tensor, value: Tensor, mask: Shared, bias: Tensor | None, scale: float
+) -> Tensor:
     """The same for few queries: plain products then beat the CPU's fused kernel."""
     B, H, Q, E = query.shape
+    added = mask.added if bias is None else mask.biased(bias)
     scores = torch.bmm(query.reshape(B * H, Q, E), key.flatten(0, 1).mT)
-    weights = scores.mul_(E**-0.5).view(B, H, Q, -1).add_(mask.added).softmax(-1)
+    weights = scores.mul_(scale).view(B, H, Q, -1).add_(added).softmax(-1)
     return torch.bmm(weights.flatten(0, 1), value.flatten(0, 1)).view(B, H, Q, -1)
 
 
@@ -90,8 +93,11 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     return weights.masked_fill(hidden, 0.0)  # a row of -inf alone is NaN, and all of it is masked
 
 
-def _merge(mask: Tensor | None, bias: Tensor | None, query: Tensor) -> Tensor | None:
+def _merge(mask: Mask | None, bias: Tensor | None, query: Tensor) -> Tensor | None:
     """The one additive or boolean mask the fused kernel takes."""
-    if bias is None or mask is None:
-        return mask if bias is None else bias.to(query.dtype)
-    return bias.to(query.dtype).masked_fill(~mask, -torch.inf)
+    if bias is None:
+        return mask.mask if isinstance(mask, Shared) else mask
+    if mask is None:
+        return bias.to(query.dtype)
+    shared = mask if isinstance(mask, Shared) else Shared(mask)
+    return shared.biased(bias).to(query.dtype)

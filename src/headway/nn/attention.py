@@ -52,16 +52,19 @@ class SelfAttention(nn.Module):
         heads = attend(query, key, value, mask, bias, dropout, owner=self, score=self.score)
         return self.out(heads.transpose(1, 2).flatten(2))
 
-    def step(self, x: Tensor, past: Past, layer: int, mask: Mask) -> Tensor:
+    def step(
+        self, x: Tensor, past: Past, layer: int, mask: Mask, bias: Tensor | None = None
+    ) -> Tensor:
         """The newest positions x (B, N, t, D) of all hypotheses, which join the past.
 
         Args:
             mask: which slots of the past each position sees (B, 1, N*t, K), its own included.
+            bias: of the slots, broadcastable to (B, H, N*t, K).
         """
         _, N, t, _ = x.shape
         query, key, value = self._project(x.flatten(1, 2), past.length - t, t)  # (B, H, N*t, E)
         key, value = past.write(layer, key, value)
-        heads = attend(query, key, value, mask, owner=self, score=self.score)  # (B, H, N*t, E')
+        heads = attend(query, key, value, mask, bias, owner=self, score=self.score)
         return self.out(heads.transpose(1, 2).flatten(2)).unflatten(1, (N, t))
 
     @property

@@ -111,13 +111,15 @@ class EncoderLayer(nn.Module):
         self.attention, self.feed = attention, feed
         self.attention_residual, self.feed_residual = residual(), residual()
 
-    def forward(self, x: Tensor, mask: Mask | None) -> Tensor:
-        x = self.attention_residual(x, lambda y: self.attention(y, mask))
+    def forward(self, x: Tensor, mask: Mask | None, bias: Tensor | None = None) -> Tensor:
+        x = self.attention_residual(x, lambda y: self.attention(y, mask, bias))
         return self.feed_residual(x, self.feed)
 
-    def step(self, x: Tensor, past: Past, layer: int, mask: Mask) -> Tensor:
+    def step(
+        self, x: Tensor, past: Past, layer: int, mask: Mask, bias: Tensor | None = None
+    ) -> Tensor:
         """The newest positions x (B, N, t, D) with their past."""
-        x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask))
+        x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask, bias))
         return self.feed_residual(x, self.feed)
 
 
@@ -138,11 +140,16 @@ class DecoderLayer(nn.Module):
         self.feed_residual = residual()
 
     def forward(
-        self, x: Tensor, memory: Tensor, causal: Tensor, memory_mask: Tensor | None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        causal: Mask,
+        memory_mask: Mask | None,
+        bias: Tensor | None = None,
     ) -> Tensor:
-        """x (B, T, D), memory (B, S, D) -> (B, T, D)."""
+        """x (B, T, D), memory (B, S, D) -> (B, T, D); the bias is that of self-attention."""
         key, value = self.cross.project(memory)
-        x = self.attention_residual(x, lambda y: self.attention(y, causal))
+        x = self.attention_residual(x, lambda y: self.attention(y, causal, bias))
         x = self.cross_residual(x, lambda y: self.cross(y, key, value, memory_mask))
         return self.feed_residual(x, self.feed)
 
@@ -154,8 +161,9 @@ class DecoderLayer(nn.Module):
         mask: Mask,
         memory: tuple[Tensor, Tensor],
         memory_mask: Mask | None,
+        bias: Tensor | None = None,
     ) -> Tensor:
         """The newest positions x (B, N, t, D) with their past and the projected memory."""
-        x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask))
+        x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask, bias))
         x = self.cross_residual(x, lambda y: self.cross.step(y, *memory, memory_mask))
         return self.feed_residual(x, self.feed)

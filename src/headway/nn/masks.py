@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Shared:
-    """A mask that the layers of a step have in common: what they make of it is made once.
+    """A mask that the layers of a pass have in common: what they make of it is made once.
 
     Args:
         mask: (B, 1, Q|1, K).
@@ -19,6 +19,7 @@ class Shared:
 
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
+        self._biased: tuple[Tensor, Tensor] | None = None  # a bias, and what came of it
 
     @cached_property
     def is_open(self) -> bool:
@@ -30,6 +31,12 @@ class Shared:
         """What to add to scores: 0 where one may attend, -inf elsewhere."""
         # Adding is several times faster than filling through a mask that is spread over heads.
         return torch.zeros(self.mask.shape).masked_fill_(~self.mask, -torch.inf)
+
+    def biased(self, bias: Tensor) -> Tensor:
+        """What to add to scores where there is a bias: it, or -inf. (B, H, Q, K)."""
+        if self._biased is None or self._biased[0] is not bias:
+            self._biased = bias, bias.masked_fill(~self.mask, -torch.inf)
+        return self._biased[1]
 
 
 Mask = Tensor | Shared

@@ -1,11 +1,15 @@
-"""Positions: fixed sines, learned vectors, rotations of queries and keys.
+"""Positions: fixed sines, learned vectors, rotations of queries and keys, biases of distances.
 
-Sinusoidal and learned codes are added to the embedding; rotary ones act inside self-attention.
-Parameters do not grow with the input length, except for learned codes, which end at `max_length`.
+Sinusoidal and learned codes are added to the embedding; rotary ones act inside self-attention, and
+relative ones on its scores. Parameters do not grow with the input length, except for learned codes,
+which end at `max_length`.
 """
+
+import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding
 
 from ..errors import DataError
 
@@ -98,3 +102,70 @@ class Rotary(nn.Module):
         sin, cos = codes[:, 0::2], codes[:, 1::2]  # (T, E/2)
         even, odd = x[..., 0::2], x[..., 1::2]
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+def bucket(distance: Tensor, n_buckets: int, farthest: int, both_ways: bool) -> Tensor:
+    """The group that a distance belongs to (Raffel et al. 2020).
+
+    Half of the groups are for one distance each, from 0 on. In the other half they grow with its
+    logarithm, and the last takes in all from `farthest` on.
+
+    Args:
+        distance: place of the key minus place of the query.
+        both_ways: the later half of all groups is for keys behind the query; otherwise these are
+            not looked at, and count as near.
+    """
+    if both_ways:
+        n_buckets //= 2
+        back = bucket(-distance.abs(), n_buckets, farthest, both_ways=False)
+        return back + n_buckets * (distance > 0)
+    far = -distance.clamp(max=0)
+    n_exact = n_buckets // 2
+    # In single precision and in this order, as trained models have it: some distances lie on the
+    # border of two groups, and rounding decides.
+    growth = (far.clamp(min=1).float() / n_exact).log() / math.log(farthest / n_exact)
+    wide = n_exact + (growth * (n_buckets - n_exact)).long()
+    return torch.where(far < n_exact, far, wide.clamp(max=n_buckets - 1))
+
+
+class RelativeBias(nn.Module):
+    """A number for each head and group of distances, which is added to the scores.
+
+    One serves all layers of a stack: it is made once per pass and handed to each as `bias`.
+
+    Args:
+        both_ways: whether queries see keys behind them.
+    """
+
+    def __init__(self, n_heads: int, n_buckets: int, farthest: int, both_ways: bool) -> None:
+        super().__init__()
+        self.farthest = farthest
+        self.weight = nn.Parameter(torch.empty(n_buckets, n_heads))
+        nn.init.normal_(self.weight, std=0.02)
+        distances = torch.arange(-farthest, farthest + 1)
+        buckets = bucket(distances, n_buckets, farthest, both_ways)
+        self.register_buffer("buckets", buckets, persistent=False)
+
+    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Of places (..., Q) and (..., K) -> (..., H, Q, K)."""
+        distance = (keys[..., None, :] - queries[..., :, None]).clamp(-self.farthest, self.farthest)
+        table = embedding(self.get_buffer("buckets"), self.weight)  # (2 * farthest + 1, H)
+        return embedding(distance + self.farthest, table).movedim(-1, -3)
+
+    def of_all(self, n: int) -> Tensor:
+        """Of `n` places among themselves (1, H, n, n)."""
+        places = torch.arange(n, device=self.weight.device)
+        found: Tensor = self(places, places)
+        return found[None]
+
+    def of_newest(self, n: int, t: int, length: int, places: Tensor) -> Tensor:
+        """Of the last `t` of `length` places, for each of `n` hypotheses, to slots (B, K).
+
+        Args:
+            places: where each slot stands.
+
+        Shape: (B, H, N*t, K), or (B, H, 1, K) where all hypotheses have one and the same.
+        """
+        queries = torch.arange(length - t, length, device=places.device)
+        found: Tensor = self(queries, places)  # (B, H, t, K)
+        return found if t == 1 else found.repeat(1, 1, n, 1)

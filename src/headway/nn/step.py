@@ -85,6 +85,15 @@ class Past:
         self.length += t
         return masks.Shared(mask.flatten(1, 2)[:, None])
 
+    @property
+    def places(self) -> Tensor:
+        """Where in its sentence each slot stands, from 0 (B, K); -1 if nobody descends from it.
+
+        Hypotheses that share a slot have the same number of slots before it.
+        """
+        counted = self.visible.cumsum(dim=2) * self.visible
+        return counted.amax(dim=1) - 1
+
     def write(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Fills the newest slots of a layer and gives all of it.
 

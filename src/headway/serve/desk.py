@@ -86,9 +86,14 @@ class Desk(Watch):
         self, name: str, trained: Trained, limits: Limits, library: Library = "headway"
     ) -> None:
         super().__init__(name, trained.run, trained.config)
+        if isinstance(trained, Classifier) and trained.is_pair:
+            raise ConfigError(
+                f"{trained.run.path} labels pairs of texts, and the server takes single ones; use "
+                f"headway predict {trained.run.path}"
+            )
         self.limits, self.library = limits, library
         self.trained: Any = trained
-        self.verbs = VERBS[type(trained)]
+        self.verbs = VERBS.get(type(trained), ())  # any run can be watched
         # Settings are few and checking them takes longer than the rest of a small request.
         self._settings = lru_cache(256)(self.trained.search_config)
         if isinstance(trained, Translator):
@@ -225,8 +230,9 @@ class Desk(Watch):
     def _check_verb(self, verb: Verb) -> None:
         if verb not in self.verbs:
             fitting = " or ".join(f"/{one}" for one in self.verbs)
+            remedy = f"ask {fitting}" if fitting else "it can be watched, and nothing asked"
             raise Refusal(
-                f"model {self.name!r} was trained for task {self.config.task!r}; ask {fitting}",
+                f"model {self.name!r} was trained for task {self.config.task!r}; {remedy}",
                 "model",
             )
 

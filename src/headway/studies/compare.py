@@ -25,7 +25,6 @@ from ..errors import ConfigError, HeadwayError, RunError
 from ..runs import RunDir
 from ..runs.atomic import make_directory, write_bytes
 from ..runs.directory import HEADER, RUN_FILE
-from ..tasks import TASKS
 from ..training.display import Display, Silent
 from ..training.fit import Interrupted
 from .comparison import Budget, Comparison, Failure, Row, Trained
@@ -262,8 +261,9 @@ def _scored_files(config: RunConfig) -> tuple[Any, ...]:
     """Which set it is, and its corpora by their files, however run files name these."""
     name, root = scored_set(config), Path(config.data.root or ".")
     found: list[Any] = [name]
-    for corpus in as_corpora(getattr(config.data, name), f"data.{name}"):
-        files = files_of(corpus, TASKS[config.task].columns, root)
+    corpora = as_corpora(getattr(config.data, name), f"data.{name}")
+    for corpus in corpora:
+        files = files_of(corpus, config.kind.columns_of(corpora, root), root)
         columns = None if corpus.file is None else replace(corpus, file="")
         found.append((tuple(path.resolve() for _, path in files), columns))
     return tuple(found)

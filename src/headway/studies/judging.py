@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..api import RunConfig, load
+from ..api import Predictor, RunConfig, load
 from ..api.config import stored_config
 from ..data.corpora import as_corpora
 from ..data.read import Row, read_whole
@@ -17,7 +17,6 @@ from ..errors import ConfigError
 from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
 from ..runs import RunDir
-from ..tasks import TASKS
 from .lengths import ByLength, buckets, measured
 
 ScoredSet = Literal["test", "valid"]
@@ -89,7 +88,9 @@ def judged(run: str | Path, way: Way = PLAIN) -> Judged:
 def metric_of(config: RunConfig) -> str:
     """What runs are compared by; a loss depends on the vocabulary and compares nothing."""
     metric = config.train.metric
-    return COMPARED[config.task] if metric in ("auto", "loss") else metric
+    if metric not in ("auto", "loss"):
+        return metric
+    return COMPARED.get(config.task) or next(m for m in config.kind.validated if m != "loss")
 
 
 def scored_set(config: RunConfig) -> ScoredSet:
@@ -107,9 +108,11 @@ def scored_set(config: RunConfig) -> ScoredSet:
 
 def scored_rows(config: RunConfig) -> Iterator[Row]:
     """The rows of the data a run is scored on; a running text is one."""
-    name = scored_set(config)
-    for corpus in as_corpora(getattr(config.data, name), f"data.{name}"):
-        yield from read_whole(corpus, TASKS[config.task].columns, Path(config.data.root or "."))
+    name, root = scored_set(config), Path(config.data.root or ".")
+    corpora = as_corpora(getattr(config.data, name), f"data.{name}")
+    columns = config.kind.columns_of(corpora, root)
+    for corpus in corpora:
+        yield from read_whole(corpus, columns, root)
 
 
 def _judged_translation(run: str | Path, config: RunConfig, way: Way) -> Judged:
@@ -166,32 +169,37 @@ def _judged_language(run: str | Path, config: RunConfig, way: Way) -> Judged:
     )
 
 
-def _judged_labels(run: str | Path, config: RunConfig, way: Way) -> Judged:
-    """Labels against the right ones, whole and by the length of the text."""
-    metric, classifier = metric_of(config), load(run)
+def _judged_outputs(run: str | Path, config: RunConfig, way: Way) -> Judged:
+    """Labels, tags, answers or values against the right ones, whole and by the length of the
+    input."""
+    metric = metric_of(config)
+    predictor: Predictor = load(run)
     rows = [row for row in scored_rows(config) if any(map(str.strip, row.values))]
-    texts, labels = ([row.values[i] for row in rows] for i in (0, 1))
+    inputs = [predictor.input(row.values) for row in rows]
+    references, places = [row.values[-1] for row in rows], [row.where for row in rows]
+    predictor.check(inputs, references, places)
     started = time.perf_counter()
     # Refusing a long text here would cost a run that has been trained.
-    places = [row.where for row in rows]
-    found = classifier.evaluate(texts, labels, [metric], "cut", places, resamples=0)
+    found = predictor.predict(inputs, "cut", places)
     seconds = time.perf_counter() - started
+    outputs = [predictor.output(one) for one in found]
+    right = [predictor.right(reference) for reference in references]
 
     def score(chosen: Sequence[int]) -> Score:
-        outputs = [found.outputs[i] for i in chosen]
-        answers = [classifier.task.labels.clean(labels[i]) for i in chosen]
-        judged: Score = classifier.task.judge(metric, outputs, answers, RESAMPLES)
+        judged: Score = predictor.task.judge(
+            metric, [outputs[i] for i in chosen], [right[i] for i in chosen], RESAMPLES
+        )
         return judged
 
-    lengths, unit = measured(texts)
+    lengths, unit = measured([" ".join(row.values[:-1]) for row in rows])
     parts = buckets(lengths, way.by_length) if way.by_length is not None else []
     return Judged(
         metric=metric,
         score=score(range(len(rows))),
-        lower_is_better=metric in classifier.task.lower_is_better,
+        lower_is_better=metric in predictor.task.lower_is_better,
         n=len(rows),
         speed=len(rows) / seconds,
-        speed_of="texts",
+        speed_of=predictor.nouns[0],
         by_length=tuple(
             LengthScore(b.low, b.high, b.label, len(b.rows), score(b.rows)) for b in parts
         ),
@@ -199,15 +207,45 @@ def _judged_labels(run: str | Path, config: RunConfig, way: Way) -> Judged:
     )
 
 
+def _judged_restored(run: str | Path, config: RunConfig, way: Way) -> Judged:
+    """How much of damaged text is restored. Speed is that of forced scoring."""
+    metric, model, name = metric_of(config), load(run), scored_set(config)
+    corpora = as_corpora(getattr(config.data, name), f"data.{name}")
+    started = time.perf_counter()
+    found = model.evaluate(corpora, [metric], config.data.root or ".", RESAMPLES)
+    seconds = time.perf_counter() - started
+    return Judged(
+        metric=metric,
+        score=found.scores[metric],
+        lower_is_better=model.task.prefers_less(metric),
+        n=found.n_passages,
+        n_of="passages",
+        speed=found.n_passages / seconds,
+        speed_of="passages",
+    )
+
+
 Judge = Callable[[str | Path, RunConfig, Way], Judged]
 JUDGES: dict[str, Judge] = {
     "translate": _judged_translation,
     "language": _judged_language,
-    "classify": _judged_labels,
+    "classify": _judged_outputs,
+    "tag": _judged_outputs,
+    "answer": _judged_outputs,
+    "regress": _judged_outputs,
+    "pretrain": _judged_restored,
 }
-COMPARED = {"translate": "bleu", "language": "bits_per_character", "classify": "accuracy"}
-"""By task, what runs are compared by where their run files leave it open."""
-HAVE_LENGTHS = frozenset({"translate", "classify"})
+COMPARED = {
+    "translate": "bleu",
+    "language": "bits_per_character",
+    "classify": "accuracy",
+    "tag": "entity_f1",
+    "answer": "f1",
+    "regress": "spearman",
+}
+"""By task, what runs are compared by where their run files leave it open; of the others the first
+that validations measure beside the loss."""
+HAVE_LENGTHS = frozenset({"translate", "classify", "tag", "answer", "regress"})
 """Tasks whose judge looks at lengths."""
 HAVE_TOKENS = frozenset({"translate"})
 """Tasks whose judge may be told that references are tokenised."""

@@ -1,9 +1,10 @@
-"""A label for a text: what `task = "classify"` means.
+"""A label for a text or a pair of texts: what `task = "classify"` means.
 
-One text column and one label column, cross-entropy over the labels, and how often they are right.
+One or two text columns and one label column, cross-entropy over the labels, and how often they are
+right.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..data.batches import Batches
-from ..data.codecs import Codec, TextCodec, TextConfig, learn_codec
-from ..data.collate import collate_sources, source_batch
+from ..data.codecs import Codec, TextCodec, TextConfig
 from ..data.corpora import DataConfig
 from ..data.labels import LabelCodec
 from ..data.store import Store
@@ -23,53 +23,60 @@ from ..metrics.labels import accuracy, macro_f1
 from ..metrics.score import Score
 from ..models import Vocabularies
 from ..search import SearchConfig
-from .decoding import decode_batches
 from .loss import Batch, Objective
 from .task import Rows, Task
-from .validation import SAMPLES, Validation, Validator, device_of
-
-TOKENS = 4096  # in a batch of a validation, padding included
+from .texts import Texts
+from .validation import SAMPLES, TOKENS, Validation, Validator, device_of
 
 
 class Classify(Task):
     """The task with its codecs."""
 
     name = "classify"
-    columns = ("text", "label")
+    columns: tuple[str, ...] = ("text", "text2", "label")
+    optional = frozenset({"text2"})
     needs = frozenset({"classify"})
     family = "encoder"
-    lengths = ("text",)
     metrics = ("accuracy", "macro_f1")
     validated = metrics
 
-    def __init__(self, codec: TextCodec, labels: LabelCodec) -> None:
-        self.codec = codec
+    def __init__(self, texts: Texts, labels: LabelCodec) -> None:
+        self.texts = texts
         self.labels = labels
+        self.columns = tuple(self.codecs)
+        self.lengths = texts.lengths
 
     @classmethod
     def learn(cls, rows: Rows, text: TextConfig) -> "Classify":  # type: ignore[override]
         """Learns the tokenizer from the texts, and which labels there are."""
-        labels = LabelCodec.learn(row[1] for row in rows())
-        return cls(learn_codec((row[0] for row in rows()), text, reads=True), labels)
+        labels = LabelCodec.learn(row[-1] for row in rows())
+        return cls(Texts.learn(rows, text), labels)
 
     @classmethod
     def adopt(cls, folder: Path, rows: Rows) -> "Classify":
-        labels = LabelCodec.learn(row[1] for row in rows())
-        return cls(TextCodec.load(folder / "tokenizer.json"), labels)
+        labels = LabelCodec.learn(row[-1] for row in rows())
+        return cls(Texts.adopt(folder, rows), labels)
 
     def save(self, folder: Path) -> None:
-        """`tokenizer.json` and `labels.json`."""
-        self.codec.save(folder / "tokenizer.json")
+        """What the texts save, and `labels.json`."""
+        self.texts.save(folder)
         self.labels.save(folder / "labels.json")
 
     @classmethod
     def load(cls, folder: Path) -> "Classify":
-        labels = LabelCodec.load(folder / "labels.json")
-        return cls(TextCodec.load(folder / "tokenizer.json", reads=True), labels)
+        return cls(Texts.load(folder), LabelCodec.load(folder / "labels.json"))
+
+    @property
+    def codec(self) -> TextCodec:
+        """That of the texts."""
+        return self.texts.codec
 
     @property
     def codecs(self) -> dict[str, Codec]:
-        return {"text": self.codec, "label": self.labels}
+        return {**self.texts.codecs, "label": self.labels}
+
+    def sizes(self, lengths: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self.texts.sizes(lengths)
 
     @property
     def vocabularies(self) -> Vocabularies:
@@ -88,14 +95,12 @@ class Classify(Task):
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """Shape: src, src_valid (B, S), label (B,)."""
-        if draw is None or not self.codec.is_random:
-            texts = collate_sources(store, indices, "text")
-        else:
-            drawn = [self.codec.redraw(store["text"][i], (*draw, int(i))) for i in indices]
-            texts = source_batch(drawn)
+        """Shape: src, src_valid and of pairs segment (B, S), label (B,)."""
         labels, _ = store["label"].take(indices)
-        return {**texts, "label": torch.from_numpy(labels.astype(np.int64))}
+        return {
+            **self.texts.batch(store, indices, draw),
+            "label": torch.from_numpy(labels.astype(np.int64)),
+        }
 
     def objective(self, model: Any, label_smoothing: float) -> "LabelLoss":
         return LabelLoss(model, label_smoothing)
@@ -111,7 +116,7 @@ class Classify(Task):
         Raises:
             DataError: nothing is left of a label.
         """
-        examples = LabelledTexts(store)
+        examples = LabelledTexts(self.texts, store)
         there = np.bincount(examples.labels, minlength=len(self.labels)) > 0
         if not there.all():
             missing = self.labels.labels[int(there.argmin())]
@@ -124,12 +129,9 @@ class Classify(Task):
     @torch.inference_mode()
     def predict(self, model: Any, texts: Sequence[np.ndarray]) -> np.ndarray:
         """The probability of each label, of encoded texts in the order given, (n, labels)."""
-        device = device_of(model)
         found = np.empty((len(texts), len(self.labels)))
-        for rows in decode_batches([len(text) for text in texts], 1):
-            batch = source_batch([texts[row] for row in rows])
-            logits = model.logits({name: value.to(device) for name, value in batch.items()})
-            found[rows] = logits.double().softmax(-1).cpu().numpy()
+        for rows, batch in self.texts.batches(texts, device_of(model)):
+            found[rows] = model.logits(batch).double().softmax(-1).cpu().numpy()
         return found
 
     def judge(
@@ -146,13 +148,13 @@ class Classify(Task):
 class LabelledTexts:
     """The examples of a store: tokens, and the number of their label."""
 
-    def __init__(self, store: Store) -> None:
-        self._texts = store["text"]
+    def __init__(self, texts: Texts, store: Store) -> None:
+        self._texts, self._store = texts, store
         self.labels, _ = store["label"].take(np.arange(len(store)))
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, int]]:
         for i, label in enumerate(self.labels.tolist()):
-            yield self._texts[i], label
+            yield self._texts.tokens(self._texts.stored(self._store, i)), label
 
 
 class LabelLoss(Objective):
@@ -186,11 +188,13 @@ class LabelValidator(Validator):
         self.references = [self._label(i) for i in range(len(store))]
 
     def batches(self) -> Iterator[Batch]:
-        for indices in Batches(self.store, self.task.lengths, TOKENS, seed=0).epoch(0):
+        sized = self.task.sized(self.store)
+        for indices in Batches(sized, self.task.lengths, TOKENS, seed=0).epoch(0):
             yield self.task.batch(self.store, indices)
 
     def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:
-        texts = [self.store["text"][i] for i in range(len(self.store))]
+        read = self.task.texts
+        texts = [read.stored(self.store, i) for i in range(len(self.store))]
         best = self.task.predict(objective.model, texts).argmax(1)
         outputs = [self.task.labels.decode([number]) for number in best]
         figures = {
@@ -199,7 +203,7 @@ class LabelValidator(Validator):
         }
         step = max(1, len(texts) // SAMPLES)
         samples = [
-            (self.task.codec.decode(texts[i].tolist()), outputs[i], self.references[i])
+            (read.shown(self.store, i), outputs[i], self.references[i])
             for i in range(0, len(texts), step)
         ]
         return Validation(figures, samples[:SAMPLES])

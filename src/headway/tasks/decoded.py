@@ -7,12 +7,11 @@ from ..data.batches import Batches
 from ..data.store import Store
 from ..search import SearchConfig
 from .loss import Batch, Objective
-from .validation import SAMPLES, Validation, Validator
+from .validation import SAMPLES, TOKENS, Validation, Validator
 
 if TYPE_CHECKING:
     from .translate import Translate
 
-TOKENS = 4096
 # Stands in references for what the tokenizer does not know. Unicode keeps this code point from ever
 # being a character, so no output has it: an unknown counts as wrong, whatever the output says.
 NEVER_RIGHT = "\ufdd0"

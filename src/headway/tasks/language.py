@@ -1,7 +1,8 @@
 """Next-token prediction: what `task = "language"` means.
 
-One text column, whose rows are lines or blocks of a running text. Every row is learned from its
-beginning on, without what stood before it; how whole texts are scored is in `windows.py`.
+One text column, whose rows are lines or blocks of a running text or of documents. Every row is
+learned from its beginning on, without what stood before it; how whole texts are scored is in
+`windows.py`.
 """
 
 import math
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from ..data.codecs import TextCodec, TextConfig, learn_codec
 from ..data.collate import collate_texts, text_batch
-from ..data.corpora import DataConfig, as_corpora
+from ..data.corpora import WHOLE, DataConfig, as_corpora
 from ..data.store import Store
 from ..models import SequenceModel, Vocabularies
 from ..search import Prefix, SearchConfig, StepModel
@@ -144,7 +145,7 @@ class LanguageValidator(Validator):
 
 
 def window_size(data: DataConfig) -> int:
-    """The longest that a model was trained on: blocks of running text, or lines."""
-    running = [corpus.format == "text" for corpus in as_corpora(data.train, "data.train")]
+    """The longest that a model was trained on: blocks of running text and documents, or lines."""
+    in_blocks = [corpus.format in WHOLE for corpus in as_corpora(data.train, "data.train")]
     sizes = {True: data.block, False: data.max_length}
-    return max(sizes[is_running] for is_running in running)
+    return max(sizes[is_cut] for is_cut in in_blocks)

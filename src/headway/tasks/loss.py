@@ -30,6 +30,10 @@ class Objective(nn.Module):
     def counts(self, batch: Batch) -> dict[str, int]:
         """How many terms each part sums over."""
 
+    def tokens(self, batch: Batch) -> int:
+        """How many tokens a batch has, by which speed is told: usually those of the first part."""
+        return next(iter(self.counts(batch).values()))
+
     @abstractmethod
     def sums(self, batch: Batch) -> dict[str, Tensor]:
         """The sum of each part."""

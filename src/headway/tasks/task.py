@@ -1,7 +1,8 @@
 """What every task has: the one interface through which a run is put together.
 
-A task knows its columns and their codecs, how a batch is made, what is learned and what a
-validation measures. Nothing here knows text: a column holds whatever its codec encodes.
+A task knows its columns and their codecs, what columns are together, how a batch is made, what is
+learned and what a validation measures. Nothing here knows text: a column holds whatever its codec
+encodes.
 """
 
 from abc import ABC, abstractmethod
@@ -12,8 +13,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from torch import Tensor
 
+from ..data.batches import HasLengths
 from ..data.codecs import Codec
-from ..data.corpora import DataConfig
+from ..data.corpora import Corpus, DataConfig
+from ..data.read import has_column
+from ..data.rules import Apart
 from ..data.store import Store
 from ..errors import ConfigError
 from ..models import Family, Vocabularies
@@ -26,17 +30,23 @@ Rows = Callable[[], Iterator[Sequence[str]]]
 """Begins a new pass over the training data each time it is called."""
 
 
-class Task(ABC):
-    """A task with its codecs, learned or loaded.
+class Task(Apart, ABC):
+    """A task with its codecs, learned or loaded; as `data.rules` it says what fits together.
 
     Attributes:
-        columns: what a row of the data holds, in order.
+        columns: what a row of the data holds, in order; of a task with codecs without those that
+            its data have not.
+        optional: columns that data may go without.
         settings: sections of the run file by which codecs are learned; `learn` takes them by these
             names.
         needs: abilities that it asks of a family.
         has_source: whether a batch holds a source beside what is predicted.
+        in_sentences: whether every row is a document, stored in blocks with the beginnings of its
+            sentences.
+        begins: whether texts that are read begin with the begin mark, whatever `[text]` says.
         family: what is trained where the run file names no model.
-        lengths: the columns whose lengths count against a batch's tokens, the one to sort by first.
+        lengths: the sizes that count against a batch's tokens, the one to sort by first; columns,
+            or what `sizes` gives.
         label_smoothing: where the run file says nothing.
         metrics: what `evaluate` measures.
         validated: what a validation may be judged by beside the loss; the first is the usual one.
@@ -44,12 +54,15 @@ class Task(ABC):
     """
 
     name: ClassVar[str]
-    columns: ClassVar[tuple[str, ...]]
+    columns: tuple[str, ...]
+    optional: ClassVar[frozenset[str]] = frozenset()
     settings: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[frozenset[Ability]]
     has_source: ClassVar[bool] = True
+    in_sentences: ClassVar[bool] = False
+    begins: ClassVar[bool] = False
     family: ClassVar[str]
-    lengths: ClassVar[tuple[str, ...]]
+    lengths: tuple[str, ...]
     label_smoothing: ClassVar[float] = 0.0
     metrics: ClassVar[tuple[str, ...]]
     validated: ClassVar[tuple[str, ...]]
@@ -76,6 +89,16 @@ class Task(ABC):
         """What to say of a metric the task does not have."""
         return ConfigError(
             f"no metric {name!r} for task {cls.name!r}; expected one of {', '.join(cls.metrics)}"
+        )
+
+    @classmethod
+    def columns_of(cls, corpora: Sequence[Corpus], root: Path) -> tuple[str, ...]:
+        """The columns that data have: all that must be there, and what else one of them has."""
+        return tuple(
+            column
+            for column in cls.columns
+            if column not in cls.optional
+            or any(has_column(corpus, column, root) for corpus in corpora)
         )
 
     @classmethod
@@ -118,6 +141,21 @@ class Task(ABC):
     def describe(self) -> dict[str, Any]:
         """The vocabulary in plain data, for people: `kind` and sizes."""
 
+    def block(self, data: DataConfig) -> int:
+        """Tokens of a block of running text or of a document, as stored.
+
+        Raises:
+            ConfigError: there is no room in it.
+        """
+        return data.block
+
+    def check(self, store: Store) -> None:
+        """Looks at prepared data once.
+
+        Raises:
+            DataError: they are nothing to learn from.
+        """
+
     @abstractmethod
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
@@ -127,6 +165,10 @@ class Task(ABC):
         Args:
             draw: in training, what random segmentations depend on (seed, epoch).
         """
+
+    def sized(self, store: Store) -> HasLengths:
+        """A store with the lengths that `lengths` names."""
+        return store if set(self.lengths) <= set(store.columns) else _Sized(self, store)
 
     @abstractmethod
     def objective(self, model: Any, label_smoothing: float) -> Objective:
@@ -148,3 +190,19 @@ class Task(ABC):
         """What a family counts that learns by counting: sequences, each with its end mark, or pairs
         of one and the number of its label."""
         raise NotImplementedError(f"nothing can be counted for task {self.name!r}")
+
+
+class _Sized:
+    """A store whose lengths are the sizes of a task."""
+
+    def __init__(self, task: Task, store: Store) -> None:
+        self._task, self._store = task, store
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def lengths(self, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        store = self._store
+        stored = {name: store.lengths(name, start, stop) for name in self._task.codecs}
+        found: np.ndarray = self._task.sizes(stored)[column]
+        return found

@@ -43,7 +43,6 @@ from ..search import (
     n_places,
     sample,
 )
-from ..text import Tokenizer
 from .decoded import DecodedValidator
 from .decoding import decode_batches, fitting_threads, n_processes, side_by_side
 from .loss import Batch
@@ -96,8 +95,8 @@ class Translate(Task):
     @classmethod
     def load(cls, folder: Path) -> "Translate":
         if (folder / "tokenizer.json").exists():
-            shared = Tokenizer.load(folder / "tokenizer.json")
-            return cls(TextCodec(shared, reads=True), TextCodec(shared))
+            source = TextCodec.load(folder / "tokenizer.json", reads=True)
+            return cls(source, TextCodec(source.tokenizer))
         return cls(
             TextCodec.load(folder / "source.tokenizer.json", reads=True),
             TextCodec.load(folder / "target.tokenizer.json"),

@@ -11,6 +11,8 @@ from torch import nn
 from .loss import Batch, Objective
 
 SAMPLES = 3
+TOKENS = 4096
+"""In a batch of a validation, padding included."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,14 @@ class Validator(ABC):
         was_training = objective.training
         objective.eval()
         try:
-            loss = self._loss(objective)
-            found = self.measure(objective, loss, limited)
+            return self.examine(objective, limited)
         finally:
             objective.train(was_training)
+
+    def examine(self, objective: Objective, limited: bool) -> Validation:
+        """The loss and what there is beside it."""
+        loss = self._loss(objective)
+        found = self.measure(objective, loss, limited)
         return Validation({"valid_loss": loss, **found.figures}, found.samples)
 
     def goodness(self, validation: Validation) -> float:
@@ -59,18 +65,21 @@ class Validator(ABC):
     def batches(self) -> Iterator[Batch]:
         """All of the set, each thing to predict once."""
 
-    @abstractmethod
     def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:
         """What there is beside the loss."""
+        return Validation({}, [])
 
     def _loss(self, objective: Objective) -> float:
-        total, count = 0.0, 0
+        sums, counts = dict.fromkeys(objective.weights, 0.0), dict.fromkeys(objective.weights, 0)
         device = device_of(objective.model)
         for made in self.batches():
             batch = {name: value.to(device) for name, value in made.items()}
-            total += sum(value.item() for value in objective(batch).values())
-            count += sum(objective.counts(batch).values())
-        return total / max(count, 1)
+            for name, value in objective(batch).items():
+                sums[name] += value.item()
+            for name, count in objective.counts(batch).items():
+                counts[name] += count
+        weights = objective.weights.items()
+        return sum(weight * sums[name] / max(counts[name], 1) for name, weight in weights)
 
 
 def device_of(model: Any) -> torch.device:

@@ -79,9 +79,10 @@ def working_copy(content: Content, controls: Set[str]) -> Content:
         model["vocab"] = {hide(piece): index for piece, index in vocabulary.items()}
     else:
         model["vocab"] = [[hide(piece), log_prob] for piece, log_prob in vocabulary]
-    for name, value in {"unk_token": hide(model.get("unk_token") or ""), "dropout": None}.items():
-        if model.get(name):
-            model[name] = value
+    if model.get("unk_token"):
+        model["unk_token"] = hide(model["unk_token"])
+    if model.get("dropout"):
+        model["dropout"] = None
     added = [
         {**token, "content": hide(token["content"]), "special": token["content"] in controls}
         for token in content["added_tokens"]

@@ -64,11 +64,13 @@ class Tokenizer:
         self.spelling = layout.spelling_of(content)
         pieces = layout.numbered_pieces(content)
         ids = range(max(size, max(pieces) + 1))
-        self._pieces = [pieces.get(i) or vocabulary_name(f"unused {i}") for i in ids]
-        controls = layout.control_pieces(content) | {self._pieces[i] for i in specials.values()}
-        self._silent = frozenset(i for i in ids if i not in pieces or pieces[i] in controls)
-        self._working = layout.working_copy(content, controls)
-        self._backend = _backend(self._working)
+        self._pieces = [pieces.get(i, vocabulary_name(f"unused {i}")) for i in ids]
+        named = {self._pieces[i] for i in specials.values()}
+        self._controls = layout.control_pieces(content) | named
+        written = pieces.keys() - {i for i, piece in pieces.items() if piece in self._controls}
+        self._silent = frozenset(ids) - written
+        self._backend = _backend(layout.working_copy(content, self._controls))
+        self._decoder = self._backend.decoder
 
     @property
     def size(self) -> int:
@@ -77,7 +79,7 @@ class Tokenizer:
 
     @property
     def settings(self) -> TokenizerConfig:
-        """The settings it was trained with."""
+        """The settings it was trained with; of one from elsewhere the kind alone."""
         return self._settings
 
     @property
@@ -107,7 +109,7 @@ class Tokenizer:
 
     def clean(self, text: str) -> str:
         """`text` normalised and in the case of the settings: what is cut into tokens."""
-        normalizer = self._continuing.normalizer
+        normalizer = self._normalizer
         cleaned: str = text if normalizer is None else normalizer.normalize_str(text)
         return cleaned
 
@@ -124,12 +126,19 @@ class Tokenizer:
     def encode_spans(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of `text` and where in it each of them stands: start and end, in characters.
 
-        The spans are in order. White space before a word may belong to its first token or to none.
-        The tokens of one character, spelled in bytes, all stand where it does.
+        The spans are in order. White space before a word may belong to its first token or to none;
+        what normalising takes away, as an accent, belongs to the token before it. The tokens of one
+        character, spelled in bytes, all stand where it does.
         """
         check_characters(text)
         encoding = self._backend.encode(text, add_special_tokens=False)
-        return encoding.ids, encoding.offsets
+        spans: list[tuple[int, int]] = encoding.offsets
+        for i, (start, end) in enumerate(spans):
+            following = spans[i + 1][0] if i + 1 < len(spans) else len(text)
+            while end < following and not text[end].isspace():
+                end += 1
+            spans[i] = (start, end)
+        return encoding.ids, spans
 
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """The ids of the text of `words`, a space between them, and the word that each id is of.
@@ -141,7 +150,7 @@ class Tokenizer:
             starts.append(max(0, end - 1))
             end += len(word) + 1
         ids, spans = self.encode_spans(" ".join(words))
-        return ids, [bisect_right(starts, max(start, end - 1)) - 1 for start, end in spans]
+        return ids, [bisect_right(starts, end - 1) - 1 for _, end in spans]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` for many texts at once, on all cores."""
@@ -192,10 +201,9 @@ class Tokenizer:
                 pieces.append(self._pieces[index])
             elif index == self._specials["unk"] and self.spelling != "bytes":
                 pieces.append(unknown)
-        decoder = self._backend.decoder
-        if decoder is None:  # the library's way to say "join with one space"
+        if self._decoder is None:  # the library's way to say "join with one space"
             return " ".join(pieces)
-        text: str = decoder.decode(pieces)
+        text: str = self._decoder.decode(pieces)
         return text
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
@@ -300,7 +308,13 @@ class Tokenizer:
     @cached_property
     def _continuing(self) -> tokenizers.Tokenizer:
         """The library's tokenizer for what goes on with a text: no space is put before it."""
-        return _backend(layout.continuing(self._working))
+        return _backend(layout.continuing(layout.working_copy(self._content, self._controls)))
+
+    @cached_property
+    def _normalizer(self) -> tokenizers.normalizers.Normalizer | None:
+        """What is done to a text before it is cut, nothing put before it."""
+        nothing = {"added_tokens": [], "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""}}
+        return _backend(layout.continuing(self._content) | nothing).normalizer
 
     @cached_property
     def _cut(self) -> Callable[[str], list[str]]:

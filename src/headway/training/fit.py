@@ -148,7 +148,7 @@ class _Clock:
         self.before = progress.seconds
         self.start = self.last = self.saved = time.perf_counter()
         self.tokens = 0
-        self.losses: list[float] = []
+        self.losses: list[dict[str, float]] = []
 
     def stop(self) -> None:
         """Writes the time spent into the progress."""
@@ -160,7 +160,7 @@ class _Clock:
 
     def tick(self, job: Job, result: Update, lr: float) -> None:
         self.tokens += result.tokens
-        self.losses.append(result.losses["loss"])
+        self.losses.append({"loss": result.loss, **_parts(result)})
         now = time.perf_counter()
         if now - self.last < LOG_SECONDS and self.progress.step != job.total:
             return
@@ -168,7 +168,7 @@ class _Clock:
         rate = self.tokens / (now - self.last)
         steps_left = job.total - self.progress.step
         figures = {
-            "loss": sum(self.losses) / len(self.losses),
+            **{k: sum(one[k] for one in self.losses) / len(self.losses) for k in self.losses[0]},
             "lr": lr,
             "tokens_per_second": rate,
             "seconds_left": steps_left * (now - self.last) / len(self.losses),
@@ -186,6 +186,12 @@ class _Clock:
                 },
             )
         self.last, self.tokens, self.losses = now, 0, []
+
+
+def _parts(result: Update) -> dict[str, float]:
+    """The parts of the loss, where there are several."""
+    is_one = len(result.losses) == 1
+    return {} if is_one else {f"{name}_loss": value for name, value in result.losses.items()}
 
 
 def _evaluate(job: Job, clock: _Clock) -> None:

@@ -20,9 +20,14 @@ from .seeds import microbatch_seed
 
 @dataclass(frozen=True)
 class Update:
-    """What one update did: mean of each loss part, tokens it saw, the gradient's norm."""
+    """What one update did: mean of each loss part, tokens it saw, the gradient's norm.
+
+    Attributes:
+        loss: the parts with their weights, which is what was minimised.
+    """
 
     losses: dict[str, float]
+    loss: float
     tokens: int
     norm: float
 
@@ -83,7 +88,7 @@ class Updater:
         Args:
             batches: this process's micro-batches with their index in the whole update.
         """
-        counts = self._counts([batch for _, batch in batches])
+        counts, tokens = self._counts([batch for _, batch in batches])
         self.optimizer.zero_grad(set_to_none=True)
         if self._pool is not None and len(batches) > 1 and self.processes.world == 1:
             results = self._side_by_side(self._pool, batches, update, counts)
@@ -94,14 +99,17 @@ class Updater:
         losses = {
             name: total / max(counts[name], 1) for name, total in zip(counts, totals, strict=True)
         }
-        return Update(losses, next(iter(counts.values())), norm)
+        loss = sum(self.objective.weights[name] * value for name, value in losses.items())
+        return Update(losses, loss, tokens, norm)
 
-    def _counts(self, batches: list[Batch]) -> dict[str, int]:
-        """Of each part over the whole update, all processes."""
+    def _counts(self, batches: list[Batch]) -> tuple[dict[str, int], int]:
+        """Of each part, and of tokens, over the whole update, all processes."""
         each = [self.objective.counts(batch) for batch in batches]
         names = list(self.objective.weights)
-        totals = self.processes.sum([float(sum(c[name] for c in each)) for name in names])
-        return {name: int(total) for name, total in zip(names, totals, strict=True)}
+        mine = [sum(c[name] for c in each) for name in names]
+        mine.append(sum(self.objective.tokens(batch) for batch in batches))
+        *totals, tokens = (int(total) for total in self.processes.sum(list(map(float, mine))))
+        return dict(zip(names, totals, strict=True)), tokens
 
     def _in_turn(
         self, batches: Sequence[tuple[int, Batch]], update: int, counts: dict[str, int]

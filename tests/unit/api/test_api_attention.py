@@ -1,5 +1,7 @@
 """Where outputs look: means and alignments by hand, and what counts as looking at the input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -33,6 +35,11 @@ def test_alignments_leave_out_the_end_marks(attention):
     assert attention.alignment() == [0, 0]
     assert attention.alignment(0) == [0, 1]
     assert attention.alignment(1) == [1, 0], "the end of the input is looked at most, yet no word"
+
+
+def test_alignments_leave_out_a_begin_mark(attention):
+    begun = replace(attention, source=["⟨bos⟩", "b", "⟨eos⟩"], begins=True)
+    assert begun.alignment() == [0, 0]
 
 
 def test_models_of_an_ensemble_count_alike():

@@ -485,6 +485,8 @@ def test_positions():
     rotary = positions_of(built("transformer", d_ff=8, n_heads=2, positions="rotary"))
     assert (rotary["kind"], rotary["base"]) == ("rotary", 10000.0)
     assert rotary["table"].shape == (64, 4), "of the width of a head"
+    relative = positions_of(built("transformer", d_ff=8, n_heads=2, positions="relative"))
+    assert (relative["kind"], relative["table"]) == ("relative", None)
     nothing = positions_of(built("decoder", d_ff=8, n_heads=2, positions="none"))
     assert (nothing["kind"], nothing["table"]) == ("none", None)
     assert positions_of(built("recurrent")) is None

@@ -24,6 +24,7 @@ from headway.training.settings import TrainConfig
 SMALL = DecoderConfig(d_model=8, d_ff=8, n_heads=2, layers=1, dropout=0.0)
 LINES = ["abab", "baba", "aabb", "abba", "bbaa", "b", "a"]
 RUNNING = "\n".join(LINES * 3) + "\n"
+DOCUMENTS = ["abab\nbaba", "a", "aabb\nabba bbaa\nbabababa", "bb"]
 STEPS = TrainConfig(steps=4, evaluate_every=2, batch_tokens=32)
 
 
@@ -32,13 +33,14 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("language")
     (folder / "lines.txt").write_text("\n".join(LINES) + "\n\n", "utf-8")
     (folder / "book.txt").write_text(RUNNING, "utf-8")
+    (folder / "documents.txt").write_text("\n\n".join(DOCUMENTS) + "\n", "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
         yield folder
 
 
 def config_of(folder, form="lines", **changes):
-    name = {"lines": "lines.txt", "text": "book.txt"}[form]
+    name = {"lines": "lines.txt", "text": "book.txt", "documents": "documents.txt"}[form]
     data = DataConfig(
         train=Corpus(file=name, format=form),
         valid=Corpus(file=name, format=form),
@@ -97,6 +99,8 @@ def test_settings_that_have_no_meaning(folder):
         ValueError, match=r'text\.dropout = 0\.1 has no meaning for format = "text"'
     ):
         config_of(folder, "text", text=TextConfig(dropout=0.1))
+    with pytest.raises(ValueError, match='no meaning for format = "documents"'):
+        config_of(folder, "documents", text=TextConfig(dropout=0.1))
     short = replace(SMALL, positions="learned", max_positions=100)
     with pytest.raises(ValueError, match=r"model\.max_positions = 100 is less than the 256"):
         config_of(folder, model=short)
@@ -169,6 +173,34 @@ def test_validation_in_training_and_evaluation_agree(by_blocks, folder):
     assert found.scores["loss"].value == pytest.approx(last["valid_loss"], rel=1e-5)
     assert (found.n_texts, found.n_tokens) == (1, len(RUNNING) + 1)
     assert found.scores["loss"].low < found.scores["loss"].value  # over the windows of one text
+
+
+def test_documents_are_learned_from_in_blocks_and_scored_one_by_one(folder):
+    model = api.train(config_of(folder, "documents"), folder / "documents")
+    assert model.window == 8
+    records = RunDir.open(folder / "documents").log.read()
+    assert records[0]["examples"] == {"train": 2 + 1 + 3 + 1, "valid": 7}
+    [last] = [record for record in records if record.get("step") == 4 and "valid_loss" in record]
+    found = model.evaluate(DOCUMENTS)
+    assert (found.n_texts, found.n_tokens) == (4, sum(len(text) + 1 for text in DOCUMENTS))
+    assert found.scores["loss"].value == pytest.approx(last["valid_loss"], rel=1e-5)
+    # Nothing of one document is known while another is scored.
+    alone = [model.score([text])[0].log_prob for text in DOCUMENTS]
+    assert -sum(alone) / found.n_tokens == pytest.approx(last["valid_loss"], rel=1e-5)
+
+
+def test_words_and_bytes_are_the_same_measure_for_every_tokenizer(folder):
+    texts = ["abab baba", "ab\nab a", "äb"]
+    for kind in ("bytes", "characters", "bpe"):
+        text = TextConfig(kind=kind)
+        model = api.train(config_of(folder, text=text), folder / f"measured-{kind}")
+        nats = -sum(scored.log_prob for scored in model.score(texts))
+        found = {name: score.value for name, score in model.evaluate(texts).scores.items()}
+        n_bytes, n_words = (9 + 1) + (7 + 1) + (3 + 1), 2 + 3 + 1
+        assert found["bits_per_byte"] == pytest.approx(nats / math.log(2) / n_bytes, rel=1e-5)
+        assert found["word_perplexity"] == pytest.approx(math.exp(nats / n_words), rel=1e-5)
+        n_tokens = sum(len(scored.tokens) for scored in model.score(texts))
+        assert found["perplexity"] == pytest.approx(math.exp(nats / n_tokens), rel=1e-5)
 
 
 def test_words_are_counted_where_white_space_tells_them(by_lines):
@@ -306,13 +338,13 @@ def counted_config(folder, form="lines", **changes):
     return config_of(folder, form, **given)
 
 
-@pytest.mark.parametrize("form", ["lines", "text"])
+@pytest.mark.parametrize("form", ["lines", "text", "documents"])
 def test_a_counted_run_is_saved_loaded_scored_and_searched(folder, counting, form, tmp_path):
     model = api.train(counted_config(folder, form), tmp_path / "run")
-    text = "".join(f"{line}\n" for line in LINES) if form == "lines" else RUNNING
-    # Of lines each end is an end mark; of running text the line breaks are characters.
-    n_tokens, size = len(text) + (form == "text"), model.task.vocabularies.target
-    a = (text.count("a") + 1) / (n_tokens + size)
+    texts = {"lines": LINES, "text": [RUNNING], "documents": DOCUMENTS}[form]
+    # Each text has an end mark; the line breaks in it are characters.
+    n_tokens, size = sum(len(text) + 1 for text in texts), model.task.vocabularies.target
+    a = ("".join(texts).count("a") + 1) / (n_tokens + size)
     [scored] = model.score(["a"])
     assert scored.token_log_probs[0] == pytest.approx(math.log(a), rel=1e-5)
     assert model.rule == {"rule": "counted", "step": "0"}
@@ -320,7 +352,7 @@ def test_a_counted_run_is_saved_loaded_scored_and_searched(folder, counting, for
     records = RunDir.open(tmp_path / "run").log.read()
     assert records[-1] == {"step": 0, "finished": True}
     [judged] = [record for record in records if "valid_loss" in record]
-    evaluated = model.evaluate(LINES if form == "lines" else [RUNNING]).scores["loss"]
+    evaluated = model.evaluate(texts).scores["loss"]
     assert judged["valid_loss"] == pytest.approx(evaluated.value, rel=1e-5)
     assert len(judged["samples"]) == 3
     facts = info(RunDir.open(tmp_path / "run"))

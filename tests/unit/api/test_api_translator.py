@@ -7,6 +7,7 @@ import pytest
 
 import headway
 from headway import Request, api
+from headway.api.export import export
 from headway.data.codecs import TextCodec, TextConfig
 from headway.data.corpora import DataConfig
 from headway.errors import ConfigError, DataError, RunError
@@ -42,6 +43,7 @@ def folder(tmp_path_factory):
             "first": base,
             "recurrent": replace(base, model=RecurrentConfig(d_model=16)),
             "words": replace(base, text=TextConfig(kind="words")),
+            "begins": replace(base, text=TextConfig(kind="words", begin=True)),
         }
         for name, config in runs.items():
             api.train(config, folder / name)
@@ -242,6 +244,23 @@ def test_one_layer_aligns(model):
     assert translation.outputs[0].alignment == attention.alignment(1)
     with pytest.raises(ConfigError, match="no attention layer 2; the model has 2: 0 to 1, or mean"):
         model.translate(["one big dog"], align=2)
+
+
+def test_a_begin_mark_is_read_and_never_shown_as_a_word(folder, tmp_path):
+    model = headway.load(folder / "begins")
+    source, target = model.task.source, model.task.target
+    (ids,) = source.encode_batch(["two red"])
+    assert model.task.is_shared
+    assert source.tokenizer.tokens(ids.tolist()) == ["⟨bos⟩", "two", "red", "⟨eos⟩"]
+    assert target.encode_batch(["two red"])[0].tolist() == ids[1:].tolist()
+    (translation,) = model.translate(["two red dog"], beam=2, align=True)
+    assert translation.source_tokens == ["two", "red", "dog"]
+    attention = model.attention("two red dog", translation.outputs[0].text)
+    assert attention.source == ["⟨bos⟩", "two", "red", "dog", "⟨eos⟩"]
+    weights = attention.cross()[: len(attention.target) - 1, 1:4]
+    assert translation.outputs[0].alignment == np.argmax(weights, axis=1).tolist()
+    for to in ("hf", "ctranslate2"):
+        assert export(model, to, tmp_path / to).check is not None  # which compares tokens too
 
 
 def test_nothing_is_aligned_unless_asked(model):

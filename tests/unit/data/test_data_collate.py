@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from headway.data.collate import collate, pad
+from headway.data.collate import collate, pad, source_batch
 from headway.data.store import Column, Store, StoreWriter
 
 
@@ -43,6 +43,16 @@ def test_a_batch(store):
     assert {name: tensor.tolist() for name, tensor in batch.items()} == expected
     for name, tensor in batch.items():
         assert tensor.dtype == (torch.bool if name.endswith("valid") else torch.int64)
+
+
+def test_segments_are_padded_like_texts():
+    texts = [np.array([1, 4, 2, 5, 2], "uint16"), np.array([1, 2, 2], "uint16")]
+    segments = [np.array([0, 0, 0, 1, 1], "uint8"), np.array([0, 0, 1], "uint8")]
+    batch = source_batch(texts, segments)
+    assert batch["segment"].tolist() == [[0, 0, 0, 1, 1], [0, 0, 1, 0, 0]]
+    assert batch["segment"].dtype == torch.int64
+    assert batch["segment"].shape == batch["src"].shape == batch["src_valid"].shape
+    assert "segment" not in source_batch(texts)
 
 
 def test_a_batch_of_one_is_not_padded(store):

@@ -139,7 +139,7 @@ def test_a_column_of_a_table(tmp_path):
 
 
 def test_two_columns_do_not_come_from_plain_files():
-    with pytest.raises(ConfigError, match="'text' is one running text, and the task has several"):
+    with pytest.raises(ConfigError, match="'text' has texts alone, and the task has several"):
         format_of(Corpus(file="a.txt", format="text"))
     with pytest.raises(ConfigError, match="format 'lines' is for one file per column"):
         format_of(Corpus(file="a.txt", format="lines"))

@@ -138,16 +138,20 @@ def test_embeddings_have_unit_variance_once_scaled():
         assert (weight * 64**0.5).std().item() == pytest.approx(1.0, rel=0.02)
 
 
-@pytest.mark.parametrize(("share", "matrices"), [("all", 1), ("target", 2), ("none", 3)])
+@pytest.mark.parametrize(
+    ("share", "matrices"), [("all", 1), ("target", 2), ("inputs", 2), ("none", 3)]
+)
 def test_embeddings_are_shared_as_asked(share, matrices):
     source, target, output = make_embeddings(share, Vocabularies(9, 9, True), 4)
     assert len({id(source), id(target), id(output)}) == matrices
-    assert (output is target) == (share != "none")
+    assert (output is target) == (share in ("all", "target"))
+    assert (source is target) == (share in ("all", "inputs"))
 
 
 def test_two_vocabularies_cannot_share_one_matrix():
-    with pytest.raises(ValueError, match="needs one vocabulary for source and target"):
-        make_embeddings("all", Vocabularies(9, 8, False), 4)
+    for share in ("all", "inputs"):
+        with pytest.raises(ValueError, match=f'"{share}" needs one vocabulary for source and'):
+            make_embeddings(share, Vocabularies(9, 8, False), 4)
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -131,3 +131,13 @@ def test_dropout_is_everywhere_it_is_set_and_nowhere_in_evaluation():
         assert not torch.equal(first, model(batch)), kind
         torch.manual_seed(0)
         assert torch.equal(first, model(batch)), kind
+
+
+def test_what_goes_to_the_output_layer_may_be_scaled():
+    plain, scaled = small(), small(scale_output=True)
+    scaled.load_state_dict(plain.state_dict())
+    src, tgt = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 4]])
+    batch = {"src": src, "src_valid": src != 0, "tgt_in": tgt}
+    torch.testing.assert_close(scaled(batch), plain(batch) * 8**-0.5)
+    logits, _ = scaled.step(tgt[:, None], scaled.start(batch))
+    torch.testing.assert_close(logits[0, 0], scaled.output(scaled(batch))[0, -1])

@@ -97,6 +97,26 @@ def test_heads_that_do_not_divide_are_refused_with_a_remedy(family):
     config(d_model=100, n_heads=8, d_head=12)
 
 
+@families
+def test_groups_of_distances_that_have_no_room_are_refused_with_a_remedy(family):
+    config = FAMILIES[family].config
+    config(position_buckets=32, position_distance=17)
+    with pytest.raises(ValueError) as caught:
+        config(position_buckets=32, position_distance=16)
+    assert str(caught.value) == (
+        "position_distance=16 leaves nothing to put together: position_buckets=32 have the first "
+        "16 distances alone; try position_distance=128"
+    )
+
+
+@families
+def test_relative_positions_are_one_table_for_each_stack(family):
+    model = make(family, positions="relative", position_buckets=8, position_distance=9)
+    found = {n: p for n, p in model.named_parameters() if "position_bias" in n}
+    assert len(found) == (2 if family == "transformer" else 1)
+    assert all(p.shape == (8, 2) for p in found.values())
+
+
 BASIC = (
     'score = "basic" takes the items as keys and values at once, where heads project them; '
     'with projections it is score = "dot"'

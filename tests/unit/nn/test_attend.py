@@ -8,6 +8,7 @@ import torch
 from headway.nn import masks
 from headway.nn.attend import FEW, attend, masked_softmax
 from headway.nn.capture import capture
+from headway.nn.scores import Cosine, Dot, General
 
 
 def formula(query, key, value, mask=None, bias=None):
@@ -75,6 +76,22 @@ def test_fused_is_eager_is_the_formula(d_value, with_bias, with_mask):
         expected[1, :, 1] = 0
         assert (weights[~mask.expand_as(weights)] == 0).all()
     torch.testing.assert_close(weights.sum(-1), expected)
+
+
+@pytest.mark.parametrize("queries", [3, FEW + 1])
+@pytest.mark.parametrize("make", [Dot, Cosine, lambda: General(4, 2)])
+def test_every_product_is_fused_as_it_is_eager(make, queries):
+    """Teacher-forced with a mask of its own, and in a step with a shared one."""
+    torch.manual_seed(1)
+    score, (query, key, value) = make(), inputs(Q=queries)
+    prepared, mask = score.prepare(key), some_mask()[:, :, :1]
+    eager, weights = looked_at(query, prepared, value, mask, score=score)
+    raw = score.score(query, prepared).masked_fill(~mask, -torch.inf)
+    torch.testing.assert_close(weights, raw.softmax(-1))
+    torch.testing.assert_close(attend(query, prepared, value, mask, score=score), eager)
+    with torch.inference_mode():
+        shared = masks.Shared(mask)
+        torch.testing.assert_close(attend(query, prepared, value, shared, score=score), eager)
 
 
 @pytest.mark.parametrize("with_bias", [False, True])
@@ -195,7 +212,9 @@ def test_a_mask_that_layers_share_masks_the_same(queries, hidden):
     if hidden:
         mask[1, 0, 0] = False
     shared = masks.Shared(mask)
-    expected = attend(query, key, value, mask)
-    for _ in range(2):  # a second layer finds what the first has made
-        torch.testing.assert_close(attend(query, key, value, shared), expected)
+    for bias in (None, torch.randn(1, 2, queries, 6), torch.randn(3, 2, 1, 6)):
+        expected = attend(query, key, value, mask, bias)
+        for _ in range(2):  # a second layer finds what the first has made
+            torch.testing.assert_close(attend(query, key, value, shared, bias), expected)
+        torch.testing.assert_close(expected, formula(query, key, value, mask, bias))
     assert shared.is_open is not hidden

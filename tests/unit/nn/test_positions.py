@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import DataError
-from headway.nn.positions import Learned, NoPositions, Rotary, Sinusoidal, sinusoidal
+from headway.nn.positions import (
+    Learned,
+    NoPositions,
+    RelativeBias,
+    Rotary,
+    Sinusoidal,
+    bucket,
+    sinusoidal,
+)
 
 
 def test_worked_example():
@@ -171,3 +179,40 @@ def test_rotary_products_do_depend_on_the_distance():
 def test_rotary_refuses_an_odd_width():
     with pytest.raises(ValueError, match="rotary positions turn pairs; d_head=5 is odd"):
         Rotary(5)
+
+
+def test_groups_of_distances_by_hand():
+    """Eight groups up to 16: 0 to 3 alone; then a factor of 4 in four groups, of sqrt 2 each."""
+    back = -torch.arange(20)
+    alone, grown = [0, 1, 2, 3], [4, 4, 5, 5, 6, 6, 6, 6] + [7] * 8
+    assert bucket(back, 8, 16, both_ways=False).tolist() == alone + grown
+    assert bucket(torch.arange(1, 9), 8, 16, both_ways=False).tolist() == [0] * 8
+    both = bucket(torch.arange(-5, 6), 8, 16, both_ways=True).tolist()
+    assert both == [2, 2, 2, 2, 1, 0, 5, 6, 6, 6, 6]  # of four groups each, 0 and 1 are alone
+
+
+def test_a_bias_is_the_number_of_the_group():
+    bias = RelativeBias(n_heads=2, n_buckets=8, farthest=16, both_ways=False)
+    with torch.no_grad():
+        bias.weight.copy_(torch.arange(16.0).view(8, 2))
+    found = bias.of_all(30)
+    assert found.shape == (1, 2, 30, 30)
+    for q, k in ((0, 0), (5, 5), (9, 4), (29, 0), (3, 7), (29, 13)):
+        group = bucket(torch.tensor(k - q), 8, 16, both_ways=False)
+        assert found[0, :, q, k].tolist() == bias.weight[group].tolist()
+    assert list(bias.state_dict()) == ["weight"]
+
+
+def test_a_bias_of_the_newest_places_is_that_of_the_last_rows():
+    """Slots in any order; hypotheses have the same places."""
+    torch.manual_seed(0)
+    bias = RelativeBias(n_heads=2, n_buckets=8, farthest=16, both_ways=False)
+    places = torch.tensor([[0, 1, 2, 2, 3, 3], [0, 0, 1, 2, 3, 3]])
+    whole = bias.of_all(4)[0]
+    for t, rows in ((1, 1), (2, 6)):
+        found = bias.of_newest(3, t, 4, places)
+        assert found.shape == (2, 2, rows, 6)
+        for b in range(2):
+            for row in range(rows):
+                expected = whole[:, 4 - t + row % t][:, places[b]]
+                assert torch.equal(found[b, :, row], expected)

@@ -38,6 +38,7 @@ class Follower:
                     seen = keys[b, 0, mask[b, 0, n * t + j], 0] - 1
                     assert sorted(seen.tolist()) == sorted(self.written[b][n])
                     assert torch.equal(keys[b, 0, :, 0], values[b, 1, :, 2])
+        self.check_places(keys)
 
     def reorder(self, parents):
         self.past = self.past.reorder(torch.tensor(parents))
@@ -49,6 +50,14 @@ class Follower:
     def keep(self, rows):
         self.past = self.past.keep(torch.tensor(rows))
         self.written = [self.written[row] for row in rows]
+
+    def check_places(self, keys):
+        """Each slot that is seen stands where its number stands in what was written."""
+        for b, places in enumerate(self.past.places.tolist()):
+            for slot, place in enumerate(places):
+                number = keys[b, 0, slot, 0].item() - 1
+                where = {row.index(number) for row in self.written[b] if number in row}
+                assert where == ({place} if place >= 0 else set())
 
 
 def test_select_by_hand():

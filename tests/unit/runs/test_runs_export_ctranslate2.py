@@ -82,9 +82,12 @@ def test_another_score_is_named():
     ]
 
 
-def test_a_norm_after_the_embeddings_is_named():
-    assert obstacles(build(embedding_norm=True).config) == [
-        "model.embedding_norm = true (no norm after the embeddings)"
+def test_what_stands_before_or_after_the_layers_is_named():
+    given = {"embedding_norm": True, "positions": "relative", "scale_output": True}
+    assert obstacles(build(**given).config) == [
+        "model.embedding_norm = true (no norm after the embeddings)",
+        'model.positions = "relative" (positions are added to embeddings)',
+        "model.scale_output = true (hidden states go as they are to the output layer)",
     ]
 
 

@@ -99,6 +99,13 @@ def test_what_no_layout_has_is_named_with_its_key():
     assert found(embedding_norm=True) == [
         "model.embedding_norm = true (no norm after the embeddings)"
     ]
+    assert found(positions="relative", scale_output=True) == [
+        'model.positions = "relative" (positions are added to embeddings)',
+        "model.scale_output = true (hidden states go as they are to the output layer)",
+    ]
+    assert found(**POST, share="inputs") == [
+        'model.share = "inputs" (an output layer of its own goes with share = none)'
+    ]
     assert found(gated=True) == ["model.gated = true (no gates)"]
     assert found(d_head=6) == ["model.d_head = 6 (must be d_model / n_heads = 8)"]
     assert found(d_value=5) == ["model.d_value = 5 (must be d_head = 8)"]

@@ -64,6 +64,13 @@ def test_codecs_are_saved_and_loaded(task, tmp_path):
     assert (task.vocabularies.target, task.vocabularies.shared) == (2, False)
 
 
+def test_texts_may_begin_with_a_mark(tmp_path):
+    task = Classify.learn(lambda: iter(ROWS), TextConfig(kind="words", begin=True))
+    task.save(tmp_path)
+    for one in (task, Classify.load(tmp_path)):
+        assert one.codec.encode_batch(["a"])[0][0] == one.codec.bos
+
+
 def test_a_batch_is_texts_and_labels(task, store):
     batch = task.batch(store, np.array([1, 3]))
     assert batch["label"].tolist() == [0, 0]
@@ -129,7 +136,7 @@ def test_what_is_counted_are_texts_with_labels(task, store):
 
 
 def test_a_label_that_nothing_is_left_of_is_an_error(task, store):
-    more = Classify(task.codec, LabelCodec(["no", "yes", "zero"]))
+    more = Classify(task.texts, LabelCodec(["no", "yes", "zero"]))
     with pytest.raises(DataError, match="of the label 'zero' no training example could be used"):
         more.sequences(store)
 

@@ -166,6 +166,8 @@ def test_a_window_is_as_long_as_what_was_learned_from():
     assert window_size(DataConfig(train=running, **sizes)) == 7
     assert window_size(DataConfig(train=lines, **sizes)) == 9
     assert window_size(DataConfig(train=[running, lines], **sizes)) == 9
+    documents = Corpus(file="c.txt", format="documents")
+    assert window_size(DataConfig(train=[running, documents], **sizes)) == 7
 
 
 def test_whole_texts_are_what_is_counted(task, store):

@@ -53,6 +53,17 @@ def test_each_side_may_have_its_own_kind():
     assert task.codecs["target"].tokenizer.settings.kind == "words"
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_sources_may_begin_with_a_mark(tmp_path, shared):
+    task = Translate.learn(lines, TextConfig(kind="words", shared=shared, begin=True))
+    task.save(tmp_path)
+    for one in (task, Translate.load(tmp_path)):
+        batch = one.pairs(["c b"], ["y"])
+        assert batch["src"][0].tolist() == [BOS, *one.source.tokenizer.encode("c b"), EOS]
+        assert batch["tgt_in"][0].tolist() == [BOS, *one.target.tokenizer.encode("y")]
+        assert one.source.fingerprint() == task.source.fingerprint()
+
+
 def test_a_batch_of_a_store(task, store):
     batch = task.batch(store, np.array([1, 0]))
     a, b = (int(ids[0]) for ids in task.source.encode_batch(["a", "b"]))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.errors import DataError, RunError
-from headway.text import BOS, EOS, PAD, UNK, Tokenizer, TokenizerConfig, train_tokenizer
+from headway.text import BOS, EOS, PAD, UNK, Frame, Tokenizer, TokenizerConfig, train_tokenizer
 from headway.text.config import Kind
 
 KINDS: tuple[Kind, ...] = ("bpe", "unigram", "wordpiece", "words", "characters", "bytes")
@@ -90,6 +90,26 @@ def test_frequent_lookalikes_become_words_of_their_own(trained):
     (index,) = trained["words"].encode("<pad>")
     assert index > trained["words"].specials["mask"]
     assert trained["words"].tokens([index]) == ["<pad>"]
+
+
+def test_the_frame_comes_back_from_the_file(tmp_path):
+    extra = ("mask", "sentinel_0", "sentinel_1")
+    framed = train_tokenizer(["a b"], TokenizerConfig("words"), extra, Frame(begin=True))
+    framed.save(tmp_path / "t.json")
+    again = Tokenizer.load(tmp_path / "t.json")
+    assert again.frame == framed.frame == Frame(begin=True, between=1)
+    assert again.specials == framed.specials
+    assert again.specials["sentinel_1"] == 6
+    assert again.tokens([4, 5, 7]) == ["⟨mask⟩", "⟨sentinel_0⟩", "a"]
+    assert again.to_json() == framed.to_json()
+    own = json.loads(framed.to_json())["model"]["headway"]
+    assert own["format"] == 2  # which a headway that knows no frame refuses
+
+
+def test_a_file_without_a_frame_is_what_it_always_was(trained):
+    own = json.loads(trained["words"].to_json())["model"]["headway"]
+    assert own.keys() == {"format", "settings", "specials"}
+    assert (own["format"], own["specials"]) == (1, ["pad", "bos", "eos", "unk", "mask"])
 
 
 def test_ids_of_control_tokens_are_fixed(trained):

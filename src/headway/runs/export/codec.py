@@ -18,17 +18,17 @@ def _framing(tokenizer: Tokenizer) -> dict[str, Any]:
     ids, frame = tokenizer.specials, tokenizer.frame
     names = {special: tokenizer.pieces[ids[special]] for special in ("bos", "eos")}
 
-    def mark(special: str) -> dict[str, Any]:
-        return {"SpecialToken": {"id": names[special], "type_id": 0}}
+    def mark(special: str, segment: int = 0) -> dict[str, Any]:
+        return {"SpecialToken": {"id": names[special], "type_id": segment}}
 
-    def text(name: str) -> dict[str, Any]:
-        return {"Sequence": {"id": name, "type_id": 0}}
+    def text(name: str, segment: int = 0) -> dict[str, Any]:
+        return {"Sequence": {"id": name, "type_id": segment}}
 
-    begin = [mark("bos")] * frame.begin
+    begin, between = [mark("bos")] * frame.begin, [mark("eos")] * frame.between
     return {
         "type": "TemplateProcessing",
         "single": [*begin, text("A"), mark("eos")],
-        "pair": [*begin, text("A"), *[mark("eos")] * frame.between, text("B"), mark("eos")],
+        "pair": [*begin, text("A"), *between, text("B", 1), mark("eos", 1)],
         "special_tokens": {
             name: {"id": name, "ids": [ids[special]], "tokens": [name]}
             for special, name in names.items()

@@ -26,7 +26,7 @@ def obstacles(config: TransformerConfig) -> list[str]:
     if config.d_value != config.d_head:
         found.add("model.d_value", config.d_value, f"must be d_head = {config.d_head}")
     found.check_score(config.score)
-    found.check_embeddings(config)
+    found.check_ends(config)
     return found.found
 
 

@@ -70,7 +70,7 @@ def obstacles(config: TransformerConfig, vocabularies: Vocabularies) -> list[str
     if c.d_value != c.d_head:
         found.add("model.d_value", c.d_value, f"must be d_head = {c.d_head}")
     found.check_score(c.score)
-    found.check_embeddings(c)
+    found.check_ends(c)
     if c.norm != "layer":
         found.add("model.norm", c.norm, "only layer normalisation")
     elif c.norm_eps != EPS:
@@ -89,6 +89,8 @@ def obstacles(config: TransformerConfig, vocabularies: Vocabularies) -> list[str
 
 
 def _post_norm(c: Any, found: Obstacles) -> None:
+    if c.share == "inputs":
+        found.add("model.share", c.share, "an output layer of its own goes with share = none")
     # Marian would load a table, but leaves it out when somebody saves the model again.
     if c.positions in ("learned", "none"):
         found.add("model.positions", c.positions, "the post-norm layout has sinusoidal ones")

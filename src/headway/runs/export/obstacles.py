@@ -13,10 +13,14 @@ class Obstacles:
     def add(self, key: str, value: Any, reason: str) -> None:
         self.found.append(f"{key} = {json.dumps(value)} ({reason})")
 
-    def check_embeddings(self, config: Any) -> None:
-        """The layouts that are written add positions to embeddings, and that is all."""
+    def check_ends(self, config: Any) -> None:
+        """What stands before the first and after the last layer."""
         if config.embedding_norm:
             self.add("model.embedding_norm", True, "no norm after the embeddings")
+        if config.positions == "relative":
+            self.add("model.positions", "relative", "positions are added to embeddings")
+        if config.scale_output:
+            self.add("model.scale_output", True, "hidden states go as they are to the output layer")
 
     def check_score(self, score: str) -> None:
         """No library has another attention score than the usual one."""

@@ -13,7 +13,11 @@ const KINDS = {
     "Queries and keys are turned by angles that grow with the place; these are the sines and cosines of the angles.",
 };
 
-const NONE = { none: "Nothing tells this model in which order its words stand." };
+const NONE = {
+  none: "Nothing tells this model in which order its words stand.",
+  relative:
+    "No place has a code of its own: each head adds to its scores what it has learned for the distance of two words.",
+};
 
 /** @param {HTMLElement} host @param {import("./main.js").App} app */
 export function positionsView(host, app) {

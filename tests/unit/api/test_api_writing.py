@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headway import api
-from headway.api.generation import Generation, streams, writing_config
+from headway.api.writing import Generation, streams, writing_config
 from headway.data.codecs import TextConfig
 from headway.data.corpora import Corpus, DataConfig
 from headway.errors import ConfigError, DataError

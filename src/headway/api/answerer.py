@@ -1,0 +1,118 @@
+"""Trained runs that answer questions about texts, in use. Typed results, no printing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.spans import answers_of, within
+from ..errors import DataError
+from ..tasks import Answer
+from ..tasks.answer import Guess, Guesses
+from .predictor import Predictor, TooLong
+
+Question = tuple[str, str]
+"""A question and the text that holds its answer."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A part of the text, from character `start` up to `end`, counted from 0."""
+
+    text: str
+    start: int
+    end: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a question is answered.
+
+    Attributes:
+        text: the answer; empty if there is none.
+        start: its first character in the text, counted from 0; None if there is none.
+        end: the character after its last.
+        probability: of the answer, or that there is none.
+        none: the probability that there is none.
+        candidates: the likeliest parts of the text, best first, whether they are given or not.
+    """
+
+    text: str
+    start: int | None
+    end: int | None
+    probability: float
+    none: float
+    candidates: list[Candidate]
+
+
+class Answerer(Predictor):
+    """A model that finds answers in texts, made by `headway.load`."""
+
+    nouns = ("questions", "lists of answers")
+    task: Answer
+
+    def known(self) -> dict[str, Any]:
+        return {"answers_may_lack": self.task.answers.may_lack}
+
+    def predict(
+        self,
+        inputs: Sequence[Question],
+        too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
+    ) -> list[Answered]:
+        """The answer to each question, in the order given.
+
+        Texts may be of any length: long ones are read in windows.
+
+        Args:
+            inputs: questions, each with the text that holds the answer.
+            too_long: what to do with a question that leaves less than half of `data.max_length` to
+                the text: refuse it, naming its place, or cut it off there.
+            places: names of the questions in messages, by default `question 1`, ...
+        """
+        for number, one in enumerate(inputs):
+            if isinstance(one, str) or len(one) != 2:
+                raise DataError(
+                    f"{self._place(number, places)}: expected a question and a text, got {one!r}"
+                )
+        asked = self.task.encode([q for q, _ in inputs], [text for _, text in inputs])
+        if too_long == "refuse":
+            for number, encoded in enumerate(asked):
+                self._check_question(len(encoded.question), self._place(number, places))
+        found = self.task.predict(self.model, asked)
+        return [
+            self._answered(text, guesses) for (_, text), guesses in zip(inputs, found, strict=True)
+        ]
+
+    def _check_question(self, length: int, place: str) -> None:
+        if 2 * length > self.max_length:
+            raise DataError(
+                f"{place} has {length} tokens, and of the {self.max_length} that the model reads "
+                "at once half are for the text; shorten it, or have it cut off (--cut)"
+            )
+
+    def _answered(self, text: str, guesses: Guesses) -> Answered:
+        candidates = [_candidate(text, guess) for guess in guesses.best]
+        if self.task.answer(guesses) is None:
+            return Answered("", None, None, guesses.none, guesses.none, candidates)
+        best = candidates[0]
+        return Answered(best.text, best.start, best.end, best.probability, guesses.none, candidates)
+
+    def output(self, prediction: Answered) -> str:
+        return prediction.text
+
+    def right(self, reference: str) -> list[str]:
+        return [span.text for span in answers_of(reference) or []]
+
+    def written(self, output: str) -> str:
+        return " ".join(output.split())
+
+    def usual_metrics(self, right: Sequence[Any]) -> Sequence[str]:
+        """Those of the parts only where there are both kinds of questions."""
+        has_both = any(right) and not all(right)
+        return [name for name in self.task.metrics if has_both or "_" not in name]
+
+
+def _candidate(text: str, guess: Guess) -> Candidate:
+    start, end = within(text, guess.start, guess.end)
+    return Candidate(text[start:end], start, end, guess.probability)

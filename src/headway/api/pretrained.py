@@ -1,0 +1,68 @@
+"""A pre-trained model: how well it restores damaged text. Typed results, no printing.
+
+What it is for is to be started from (`init`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..data.corpora import Corpus, default_cache
+from ..data.prepare import prepare
+from ..errors import ConfigError
+from ..metrics.interval import RESAMPLES
+from ..tasks.pretrain import Judged, Pretrain
+from .inspection import Inspection
+from .trained import Trained
+
+
+class Pretrained(Trained):
+    """A model with its vocabulary, made by `headway.load`."""
+
+    commands = {}  # noqa: RUF012 (declared a ClassVar by the base)
+    task: Pretrain
+
+    def inspect(self, text: str) -> Inspection:
+        """Nothing is made of a whole text, so that there is nothing to show.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(
+            f"{self.run.path} was trained for task 'pretrain' and gives a text nothing to look at; "
+            "train another task from it (init), and look at that run"
+        )
+
+    def evaluate(
+        self,
+        corpora: Sequence[Corpus],
+        metrics: Sequence[str] | None = None,
+        root: str | Path = ".",
+        resamples: int = RESAMPLES,
+    ) -> Judged:
+        """How much of the texts is restored; what is asked of a text is always the same.
+
+        Args:
+            metrics: by default all of the task.
+            root: the folder that relative file names start from.
+
+        Raises:
+            DataError: the files are missing or hold nothing to use.
+        """
+        for name in metrics or ():
+            if name not in self.task.metrics:
+                raise self.task.unknown_metric(name)
+        model = self.only_model("restoring text")
+        prepared = prepare(
+            corpora,
+            self.task.codecs,
+            default_cache() / "stores",
+            root=Path(root),
+            block=self.task.block(self.config.data),
+            sentences=True,
+        )
+        self.task.check(prepared.store)
+        found = self.task.judge(model, prepared.store, resamples)
+        return replace(
+            found, scores={name: found.scores[name] for name in metrics or self.task.metrics}
+        )

@@ -1,0 +1,295 @@
+"""Learning from plain text: what `task = "pretrain"` means, whatever the objective.
+
+The store holds documents as clean tokens, in passages, with the beginnings of sentences. A passage
+is damaged when its batch is made, by draws that (seed, epoch, number of the passage) decide, so
+that every epoch asks something else; validation always asks the same. What is done to a passage and
+what is asked of the model is in a file for each kind of model: `masked.py`, `denoise.py`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data.batches import DAMAGE_STREAM, Batches
+from ..data.blocks import SENTENCE
+from ..data.codecs import TextCodec, TextConfig, learn_codec
+from ..data.corpora import DataConfig
+from ..data.corruption import Alphabet, draws
+from ..data.store import Store
+from ..errors import ConfigError
+from ..metrics.restored import restored_loss, restored_share
+from ..metrics.score import Score
+from ..models import Output
+from ..search import SearchConfig
+from .loss import Batch, Objective
+from .task import Rows, Task
+from .validation import SAMPLES, Validation, Validator, device_of
+
+FIXED = (0, 0)
+"""What validation draws from in place of (seed, epoch)."""
+TOKENS = 4096  # in a batch of a validation, padding included
+CHUNK = 1024  # answers that are judged at once; each has a logit of every word
+
+Asked = tuple[Tensor, Tensor]
+"""The right answers (n,), and the row of the batch that asks for each (n,)."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Some tokens of one document, with all that is drawn for them.
+
+    Attributes:
+        begins: by token, whether a sentence begins with it.
+    """
+
+    index: int
+    tokens: np.ndarray
+    begins: np.ndarray
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How well a model restores a set.
+
+    Attributes:
+        floors: by accuracy, what the most frequent answer gets to, always given.
+    """
+
+    scores: dict[str, Score]
+    floors: dict[str, float]
+    n_passages: int
+
+
+def metrics_of(*parts: str) -> tuple[str, ...]:
+    """What is measured of each part of a loss."""
+    return tuple(f"{part}_{what}" for part in parts for what in ("loss", "accuracy"))
+
+
+class Pretrain(Task):
+    """The task with its tokenizer.
+
+    Attributes:
+        config: the settings of the objective; `settled` makes a class that has them.
+        parts: what is asked for, in the order of the parts of the loss.
+    """
+
+    name = "pretrain"
+    columns = ("text",)
+    lengths = ("text",)
+    in_sentences = True
+    config: ClassVar[Any]
+    parts: ClassVar[tuple[str, ...]]
+
+    def __init__(self, codec: TextCodec) -> None:
+        # Marks are put to a passage after it was damaged, so that the stored tokens have none.
+        self.codec = codec
+        self.stored = TextCodec(codec.tokenizer, ends=False)
+        specials = codec.tokenizer.specials
+        for name in self.extra_specials():
+            if name not in specials:
+                raise ConfigError(
+                    f"pretrain.objective = {self.config.objective!r} needs the control token "
+                    f"{name!r}, which this tokenizer does not have; choose another objective, or "
+                    "start without init"
+                )
+        self.alphabet = make_alphabet(codec)
+
+    @classmethod
+    def settled(cls, config: Any) -> "type[Pretrain]":
+        """The same task with the settings of its objective."""
+        return type(cls.__name__, (cls,), {"config": config, "__module__": cls.__module__})
+
+    @classmethod
+    def extra_specials(cls) -> tuple[str, ...]:
+        """Control tokens that the objective needs beside the usual ones."""
+        return ("mask",)
+
+    @classmethod
+    def learn(cls, rows: Rows, text: TextConfig) -> "Pretrain":  # type: ignore[override]
+        """Learns the tokenizer from documents."""
+        texts = (row[0] for row in rows())
+        return cls(learn_codec(texts, text, reads=True, extra_specials=cls.extra_specials()))
+
+    def save(self, folder: Path) -> None:
+        """`tokenizer.json`."""
+        self.codec.save(folder / "tokenizer.json")
+
+    @classmethod
+    def load(cls, folder: Path) -> "Pretrain":
+        return cls(TextCodec.load(folder / "tokenizer.json", reads=True))
+
+    @property
+    def codecs(self) -> dict[str, TextCodec]:
+        return {"text": self.stored}
+
+    def describe(self) -> dict[str, Any]:
+        size, kind = self.codec.tokenizer.size, self.codec.tokenizer.settings.kind
+        return {"kind": kind, "source": size, "target": size, "shared": True}
+
+    def block(self, data: DataConfig) -> int:
+        room = data.block - self.n_marks
+        if room < 1:
+            raise ConfigError(
+                f"data.block = {data.block} has no room for a text: {self.n_marks} of the tokens "
+                "are marks; raise it"
+            )
+        return room
+
+    @property
+    def n_marks(self) -> int:
+        """How many tokens may be put to a passage."""
+        return 2
+
+    def passages(
+        self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None
+    ) -> Iterator[Passage]:
+        """Stored passages with what each draws from."""
+        tokens, lengths = store["text"].take(indices)
+        begins, _ = store[SENTENCE].take(indices)
+        cuts = np.cumsum(lengths)[:-1]
+        parts = zip(indices.tolist(), np.split(tokens, cuts), np.split(begins, cuts), strict=True)
+        for index, ids, flags in parts:
+            yield Passage(index, ids, flags, draws(*(draw or FIXED), DAMAGE_STREAM, index))
+
+    @abstractmethod
+    def asked(self, batch: Batch) -> dict[str, Asked]:
+        """The right answers, by part."""
+
+    @abstractmethod
+    def told(self, model: Any, batch: Batch) -> dict[str, tuple[Output, Tensor]]:
+        """By part, the states that tell the answers (n, D), and the layer that reads them."""
+
+    @abstractmethod
+    def samples(self, model: Any, batch: Batch, search: SearchConfig) -> list[tuple[str, str, str]]:
+        """Of each row what went in, what came out and what was right, for people."""
+
+    def objective(self, model: Any, label_smoothing: float) -> "RestoringLoss":
+        return RestoringLoss(self, model, label_smoothing)
+
+    def validator(
+        self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig
+    ) -> "RestoringValidator":
+        return RestoringValidator(self, store, metric, search)
+
+    def fixed_batches(self, store: Store) -> Iterator[Batch]:
+        """All of a set, damaged as it always is."""
+        for indices in Batches(store, self.lengths, TOKENS, seed=0).epoch(0):
+            yield self.batch(store, indices)
+
+    @torch.inference_mode()
+    def judge(self, model: Any, store: Store, resamples: int = 0) -> Judged:
+        """How well a model restores a set."""
+        device = device_of(model)
+        found: dict[str, list[np.ndarray]] = {part: [] for part in self.parts}
+        answers: dict[str, list[np.ndarray]] = {part: [] for part in self.parts}
+        for made in self.fixed_batches(store):
+            batch = {name: value.to(device) for name, value in made.items()}
+            told, n_rows = self.told(model, batch), len(next(iter(batch.values())))
+            for part, (targets, rows) in self.asked(batch).items():
+                found[part].append(_tally(*told[part], targets, rows, n_rows))
+                answers[part].append(targets.cpu().numpy())
+        scores, floors = {}, {}
+        for part in self.parts:
+            nll, right, counts = np.concatenate(found[part]).T
+            accuracy = restored_share(part, right, counts, resamples)
+            scores[f"{part}_loss"] = restored_loss(part, nll, counts, resamples)
+            scores[f"{part}_accuracy"] = accuracy
+            most = np.bincount(np.concatenate(answers[part])).max()
+            floors[f"{part}_accuracy"] = float(100 * most / counts.sum())
+        return Judged(scores, floors, len(store))
+
+    def shown(self, ids: Sequence[int]) -> str:
+        """The text of tokens for people, with its control tokens."""
+        tokenizer, is_control = self.codec.tokenizer, self.alphabet.is_control
+        spelled = tokenizer.spellings()
+        names = tokenizer.tokens(ids)
+        parts = [
+            f" {name} ".encode() if is_control[index] else spelled[index]
+            for index, name in zip(ids, names, strict=True)
+        ]
+        return " ".join(b"".join(parts).decode(errors="replace").split())
+
+
+def make_alphabet(codec: TextCodec) -> Alphabet:
+    """What corruption has to know of a tokenizer."""
+    tokenizer = codec.tokenizer
+    is_control = np.zeros(tokenizer.size, bool)
+    is_control[list(tokenizer.specials.values())] = True
+    begins_word = np.array([spelled[:1].isspace() for spelled in tokenizer.spellings()])
+    specials = tokenizer.specials
+    numbered = (specials.get(f"sentinel_{number}") for number in range(len(specials)))
+    sentinels = tuple(index for index in numbered if index is not None)
+    return Alphabet(is_control, begins_word, specials.get("mask"), sentinels)
+
+
+def _tally(
+    output: Output, states: Tensor, targets: Tensor, rows: Tensor, n_rows: int
+) -> np.ndarray:
+    """Of each row the negative log likelihood, the right answers and their number, (B, 3)."""
+    found = torch.zeros(n_rows, 3, dtype=torch.float64)
+    for some, truth, place in zip(
+        *(part.split(CHUNK) for part in (states, targets, rows)), strict=True
+    ):
+        log_probs = output(some).float().log_softmax(-1)  # (n, V)
+        nll = -log_probs.gather(1, truth[:, None])[:, 0]
+        right = log_probs.argmax(-1) == truth
+        terms = torch.stack([nll.double(), right.double(), torch.ones_like(nll).double()], dim=1)
+        found.index_add_(0, place.cpu(), terms.cpu())
+    return found.numpy()
+
+
+class RestoringLoss(Objective):
+    """Model and cross-entropy of what is asked, part by part; label-smoothed in training."""
+
+    def __init__(self, task: Pretrain, model: Any, smoothing: float) -> None:
+        super().__init__()
+        self.task, self.model, self.smoothing = task, model, smoothing
+        self.weights: Mapping[str, float] = dict.fromkeys(task.parts, 1.0)
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        return {part: len(targets) for part, (targets, _) in self.task.asked(batch).items()}
+
+    def tokens(self, batch: Batch) -> int:
+        return sum(int(value.sum()) for name, value in batch.items() if name.endswith("_valid"))
+
+    def sums(self, batch: Batch) -> dict[str, Tensor]:
+        smoothing = self.smoothing if self.training else 0.0
+        told, asked = self.task.told(self.model, batch), self.task.asked(batch)
+        return {
+            part: output.cross_entropy(states, asked[part][0], smoothing)
+            for part, (output, states) in told.items()
+        }
+
+
+class RestoringValidator(Validator):
+    """Loss and right answers over all of the set, and a few samples; the same is always asked."""
+
+    def __init__(self, task: Pretrain, store: Store, metric: str, search: SearchConfig) -> None:
+        super().__init__(metric, task.prefers_less(metric))
+        self.task, self.store, self.search = task, store, search
+
+    def batches(self) -> Iterator[Batch]:
+        return self.task.fixed_batches(self.store)
+
+    def examine(self, objective: Objective, limited: bool) -> Validation:
+        scores = self.task.judge(objective.model, self.store).scores
+        losses = {part: scores[f"{part}_loss"].value for part in self.task.parts}
+        figures = {"valid_loss": sum(losses.values())}
+        if len(losses) > 1:
+            figures |= {f"valid_{part}_loss": value for part, value in losses.items()}
+        figures |= {name: scores[name].value for name in self.task.validated if name != "loss"}
+        return Validation(figures, self._samples(objective.model))
+
+    def _samples(self, model: Any) -> list[tuple[str, str, str]]:
+        step = max(1, len(self.store) // SAMPLES)
+        chosen = np.arange(0, len(self.store), step)[:SAMPLES]
+        made = self.task.batch(self.store, chosen)
+        batch = {name: value.to(device_of(model)) for name, value in made.items()}
+        return self.task.samples(model, batch, self.search)
