@@ -5,6 +5,8 @@ from .answerer import Answered, Answerer, Candidate
 from .attention import Attention
 from .classifier import Classifier, Prediction
 from .config import RunConfig, read_config
+from .embedding import Embedder, cosines, nearest
+from .filling import Filled, Filler
 from .inspection import Inspection
 from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
@@ -25,8 +27,11 @@ __all__ = [
     "Attention",
     "Candidate",
     "Classifier",
+    "Embedder",
     "Entity",
     "Evaluation",
+    "Filled",
+    "Filler",
     "Generation",
     "Glossary",
     "Inspection",
@@ -46,7 +51,9 @@ __all__ = [
     "TextEvaluation",
     "Translation",
     "Translator",
+    "cosines",
     "load",
+    "nearest",
     "read_config",
     "resume",
     "train",
