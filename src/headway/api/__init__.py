@@ -7,6 +7,7 @@ from .classifier import Classifier, Prediction
 from .config import RunConfig, read_config
 from .embedding import Embedder, cosines, nearest
 from .filling import Filled, Filler
+from .importing import Imported, import_run
 from .inspection import Inspection
 from .language_model import LanguageModel, TextEvaluation
 from .learning import resume, train
@@ -34,6 +35,7 @@ __all__ = [
     "Filler",
     "Generation",
     "Glossary",
+    "Imported",
     "Inspection",
     "LanguageModel",
     "Output",
@@ -52,6 +54,7 @@ __all__ = [
     "Translation",
     "Translator",
     "cosines",
+    "import_run",
     "load",
     "nearest",
     "read_config",

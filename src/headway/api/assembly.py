@@ -48,6 +48,7 @@ from .average import AVERAGED_FROM
 from .config import RunConfig, rooted, stored_config
 from .device import autocast, compile_model, pick_device
 from .facts import check_facts, facts_now
+from .importing import IMPORTED_FROM
 
 PLAN, DATA = "plan.json", "data.json"
 PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
@@ -97,6 +98,11 @@ def resume_run(
         raise RunError(
             f"{run.path} is an average of checkpoints and has nothing to go on from; resume "
             f"{run.facts[AVERAGED_FROM]}, or train a new run with init = {str(run.path)!r}"
+        )
+    if IMPORTED_FROM in run.facts:
+        raise RunError(
+            f"{run.path} was imported and has nothing to go on from; train a new run with init = "
+            f"{str(run.path)!r}"
         )
     _check_extras(config)
     with processes() as group:

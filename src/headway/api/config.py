@@ -11,7 +11,7 @@ from annotated_types import Ge
 from .. import config as configs
 from ..config import Choice
 from ..data.codecs import TextConfig
-from ..data.corpora import WHOLE, DataConfig, as_corpora, data_root
+from ..data.corpora import WHOLE, DataConfig, data_root, learned_from
 from ..errors import ConfigError, RunError
 from ..models import FAMILIES
 from ..models.tuning import TuneConfig
@@ -154,8 +154,7 @@ class RunConfig:
         return f"pretrain.objective = {self.pretrain.objective!r}"
 
     def _formats(self) -> set[str]:
-        corpora = as_corpora(self.data.train, "data.train")
-        return {corpus.format for corpus in corpora}
+        return {corpus.format for corpus in learned_from(self.data)}
 
 
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:

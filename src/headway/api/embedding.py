@@ -11,12 +11,11 @@ from torch import Tensor
 
 from ..errors import DataError
 from ..nn.pooling import mean_pool
+from .importing import NORMALISED
 from .reading import Read, Reading, TooLong
 from .trained import Trained
 
 Pooling = Literal["mean", "first"]
-NORMALISED = "normalised"
-"""The fact of an imported run that says whether its vectors have length 1."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ..runs.directory import HEADER, WEIGHTS
 from ..tasks import TASKS, Task
 from .assembly import build
 from .config import RunConfig, stored_config
+from .importing import IMPORTED_FROM
 
 
 def info(run: RunDir) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def _data(run: RunDir, config: RunConfig) -> dict[str, Any]:
             "key": keys.get(name),
         }
         for name in ("train", "valid", "test")
-        if getattr(config.data, name) is not None
+        if getattr(config.data, name)
     }
     return {"root": config.data.root, **sets}
 
@@ -88,12 +89,14 @@ def _steps(run: RunDir, config: RunConfig, of_weights: int) -> dict[str, Any]:
     records = run.log.read()
     return {
         "done": max([of_weights, *(record.get("step") or 0 for record in records)]),
-        "planned": config.train.steps if _has_steps(config) else 0,
+        "planned": config.train.steps if _has_steps(run, config) else 0,
         "finished": bool(records) and records[-1].get("finished") is True,
         "checkpoints": run.checkpoints(),
         "minutes": max([0.0, *(record.get("minutes") or 0.0 for record in records)]),
     }
 
 
-def _has_steps(config: RunConfig) -> bool:
+def _has_steps(run: RunDir, config: RunConfig) -> bool:
+    if IMPORTED_FROM in run.facts:
+        return False
     return FAMILIES[config.model.family].learns == "gradient"

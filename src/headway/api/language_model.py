@@ -154,7 +154,8 @@ class LanguageModel(Trained):
             if name != "word_perplexity" or sum(characters) <= WORD_CHARACTERS * sum(words)
         ]
         scores = {name: counts[name][0](nll, counts[name][1], resamples) for name in names}
-        unknown = sum(int((ids == self.task.codec.unk).sum()) for ids in encoded)
+        # Without the end marks: GPT-2 has one token for everything.
+        unknown = sum(int((ids[:-1] == self.task.codec.unk).sum()) for ids in encoded)
         return TextEvaluation(scores, len(texts), int(tokens.sum()), unknown)
 
     def inspect(self, text: str) -> Inspection:

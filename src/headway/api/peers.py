@@ -8,8 +8,11 @@ from typing import Any
 from ..errors import MissingExtra, RunError
 
 
-def load_hugging_face(folder: Path) -> tuple[Any, Any] | None:
+def load_hugging_face(folder: Path, kind: str) -> tuple[Any, Any] | None:
     """The model and the tokenizer of an export, or None if `transformers` is not installed.
+
+    Args:
+        kind: the class that finds the model's own, such as `AutoModelForCausalLM`.
 
     Raises:
         RunError: the library does not take the folder.
@@ -20,7 +23,7 @@ def load_hugging_face(folder: Path) -> tuple[Any, Any] | None:
         return None
     try:
         with _quiet(transformers):
-            model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+            model = getattr(transformers, kind).from_pretrained(folder)
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())

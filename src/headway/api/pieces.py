@@ -100,7 +100,8 @@ class Cutter:
         if not request.prefix.strip():
             return Prefix()
         try:
-            return Prefix(*begin(self.target.tokenizer, request.prefix))
+            tokens, opening = begin(self.target.tokenizer, request.prefix)
+            return Prefix(self.target.opened(tokens), opening)
         except DataError as error:
             raise DataError(f"{place}: {error}") from None
 

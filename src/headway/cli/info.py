@@ -30,7 +30,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         "model": _model(facts["model"]),
         "parameters": UNDECIDED if facts["parameters"] is None else f"{facts['parameters']:,}",
         "vocabulary": _vocabulary(facts["vocabulary"]),
-        **_data(facts["data"]),
+        **_data(facts),
         "updates": _steps(facts["steps"]),
         "best": _best(facts["best"]),
         "weights": _weights(facts["weights"]),
@@ -44,7 +44,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
 
 def _model(model: dict[str, Any]) -> str:
     """The family and its sizes: what is a whole number."""
-    sizes = [f"{k} {v}" for k, v in model.items() if type(v) is int and k != "max_positions"]
+    sizes = [f"{k} {v}" for k, v in model.items() if type(v) is int and "position" not in k]
     return ", ".join([model["family"], *sizes])
 
 
@@ -61,8 +61,9 @@ def _vocabulary(vocabulary: dict[str, Any] | None) -> str:
     return f"{vocabulary['source']} source and {vocabulary['target']} target {vocabulary['kind']}"
 
 
-def _data(data: dict[str, Any]) -> dict[str, str]:
-    shown = {"data": data["root"]}
+def _data(facts: dict[str, Any]) -> dict[str, str]:
+    data, origin = facts["data"], facts["facts"].get("imported_from")
+    shown = {"data": data["root"] if origin is None else f"none, imported from {origin}"}
     for name in ("train", "valid", "test"):
         if name in data:
             key = f" (key {data[name]['key']})" if data[name]["key"] else ""

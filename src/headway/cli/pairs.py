@@ -83,9 +83,9 @@ def corpus_of(
 def _as_learned(model: "Translator | Predictor", data: str, form: str | None) -> "Corpus":
     """A file whose columns are those of the first training corpus, if that is a table of the same
     kind; one whose name does not tell its format has the same."""
-    from ..data.corpora import EXTENSIONS, Corpus, as_corpora, column_of, format_of
+    from ..data.corpora import EXTENSIONS, Corpus, column_of, format_of, learned_from
 
-    learned = as_corpora(model.config.data.train, "data.train")[0]
+    learned = next(iter(learned_from(model.config.data)), Corpus())
     is_told = Path(data.removesuffix(".gz")).suffix.lower() in EXTENSIONS
     if form is None and not is_told and learned.file is not None:
         form = format_of(learned)

@@ -22,6 +22,7 @@ from . import (
     export,
     fill,
     generate,
+    importing,
     info,
     predict,
     resume,
@@ -60,6 +61,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "config": config.config,
     "average": average.average,
     "export": export.export,
+    "import": importing.import_model,
 }
 # The class of all complaints about the command line, under a name that every typer has.
 UsageError = typer.BadParameter.__mro__[1]

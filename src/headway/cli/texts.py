@@ -103,13 +103,12 @@ def given_corpora(
 
 def _corpus(model: "Trained", data: str, form: str | None) -> "Corpus":
     """A file; one that does not tell its format is read as the training data were."""
-    from ..data.corpora import EXTENSIONS, WHOLE, Corpus, Format, as_corpora
+    from ..data.corpora import EXTENSIONS, WHOLE, Corpus, Format, learned_from
 
     if form is not None and form not in get_args(Format):
         raise ConfigError(f"--format {form}: expected one of {', '.join(get_args(Format))}")
     extension = Path(data.removesuffix(".gz")).suffix.lower()
-    learned_from = as_corpora(model.config.data.train, "data.train")
     if form is None and extension not in EXTENSIONS:
-        learned = {corpus.format for corpus in learned_from}
+        learned = {corpus.format for corpus in learned_from(model.config.data)}
         form = next((whole for whole in WHOLE if whole in learned), "lines")
     return Corpus(file=data, format=form or "auto")  # type: ignore[arg-type]

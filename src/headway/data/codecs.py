@@ -51,20 +51,23 @@ class TextCodec:
     Args:
         ends: whether each encoding ends with the end mark, as sources and targets do.
         reads: whether the texts are only read, which puts the begin mark before them if that is
-            the tokenizer's frame. What is predicted is stored without: batches add it.
+            the tokenizer's frame. What is predicted is stored without: batches add it. BART, which
+            starts from another mark, predicts the begin mark first.
 
     Attributes:
         pad, bos, eos, unk: the ids that stand for padding, begin, end and the unknown; some of
-            them may be the same one.
+            them may be the same one. Of what is predicted, `bos` is what batches put first.
     """
 
     def __init__(self, tokenizer: Tokenizer, ends: bool = True, reads: bool = False) -> None:
         self.tokenizer = tokenizer
         self.ends = ends
-        self.begins = reads and tokenizer.frame.begin
-        self.pad, self.bos, self.eos, self.unk = (
-            tokenizer.specials[name] for name in ("pad", "bos", "eos", "unk")
-        )
+        ids = tokenizer.specials
+        self.pad, self.bos, self.eos, self.unk = (ids[n] for n in ("pad", "bos", "eos", "unk"))
+        self._begin = ids["bos"]
+        self.begins = tokenizer.frame.begin and (reads or "start" in ids)
+        if not reads:
+            self.bos = ids.get("start", self.bos)
 
     @property
     def marks(self) -> int:
@@ -81,7 +84,11 @@ class TextCodec:
 
     def single(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
         """The encoding of a text whose ids are given: its marks are put around them."""
-        return self._joined([self.bos] * self.begins, ids, [self.eos] * self.ends)
+        return self._joined([self._begin] * self.begins, ids, [self.eos] * self.ends)
+
+    def opened(self, ids: Sequence[int]) -> list[int]:
+        """The ids that a text is begun with, behind its begin mark if it has one."""
+        return [*[self._begin] * self.begins, *ids]
 
     def pair(
         self,
@@ -97,7 +104,7 @@ class TextCodec:
                 of equals the second.
         """
         frame = self.tokenizer.frame
-        begins, between = [self.bos] * frame.begin, [self.eos] * frame.between
+        begins, between = [self._begin] * frame.begin, [self.eos] * frame.between
         if max_length is not None:
             room = max(0, max_length - len(begins) - len(between) - 1)
             half = max(room // 2, room - len(first))
@@ -134,7 +141,7 @@ class TextCodec:
             unknown: stands for each unknown.
         """
         ids = [int(value) for value in values]
-        if self.begins and ids[:1] == [self.bos]:  # which may be the end mark as well
+        if self.begins and ids[:1] == [self._begin]:  # which may be the end mark as well
             ids = ids[1:]
         end = ids.index(self.eos) if self.eos in ids else len(ids)
         return self.tokenizer.decode(ids[:end], unknown)

@@ -171,6 +171,11 @@ def as_corpora(data: str | Corpus | Sequence[str | Corpus] | None, key: str) -> 
     return corpora
 
 
+def learned_from(data: DataConfig) -> tuple[Corpus, ...]:
+    """The training corpora of a run; none if it was imported, which is written `train = []`."""
+    return () if data.train == [] else as_corpora(data.train, "data.train")
+
+
 def _check(corpus: Corpus, key: str) -> None:
     if not 0 < corpus.weight < float("inf"):
         raise ConfigError(

@@ -17,8 +17,8 @@ from torch.nn.functional import embedding
 from ..nn import masks
 from ..nn.dropout import Dropout
 from ..nn.pooling import Pooler, mean_pool
-from .family import Family, Reader, Vocabularies, make_embedding
-from .heads import MaskedReader, make_reader
+from .family import Family, Vocabularies, make_embedding
+from .heads import AnyReader, make_reader
 from .transformer_layers import (
     Activation,
     LayerMaker,
@@ -154,7 +154,7 @@ class Backbone(nn.Module):
         return self.dropout(self.embedding_norm(self.positions(x, 0)))
 
 
-def build(config: EncoderConfig, vocabularies: Vocabularies) -> Reader | MaskedReader:
+def build(config: EncoderConfig, vocabularies: Vocabularies) -> AnyReader:
     """From resolved settings."""
     backbone = Backbone(config, vocabularies.source)
     norm = LayerMaker(config).norm()

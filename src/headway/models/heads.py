@@ -68,13 +68,30 @@ class MaskedReader(nn.Module):
         return self.next(self(batch)[1])
 
 
+class BareReader(nn.Module):
+    """A backbone without a head, as it comes from elsewhere; batches are those of a `Reader`."""
+
+    def __init__(self, backbone: nn.Module) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.config = backbone.config
+
+    def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """States of the tokens (B, S, D), and of each text one vector (B, D)."""
+        states, pooled = self.backbone(batch)
+        return states, pooled
+
+
+AnyReader = Reader | MaskedReader | BareReader
+
+
 def make_reader(
     backbone: nn.Module,
     vocabularies: Vocabularies,
     dropout: float,
     activation: str = "gelu",
     norm: nn.Module | None = None,
-) -> Reader | MaskedReader:
+) -> AnyReader:
     """The head that `vocabularies` asks for, on a backbone that has an `embedding` (V, D).
 
     Args:
@@ -83,6 +100,8 @@ def make_reader(
     """
     if vocabularies.head == "linear":
         return Reader(backbone, vocabularies.target, dropout)
+    if vocabularies.head == "none":
+        return BareReader(backbone)
     embedding = backbone.get_parameter("embedding")
     masked = MaskedHead(embedding, activation, norm or nn.LayerNorm(embedding.size(1)))
     return MaskedReader(backbone, masked, has_next=vocabularies.head == "masked_next")

@@ -17,8 +17,8 @@ from ..nn.cells import N_PARTS
 from ..nn.dropout import Dropout
 from ..nn.pooling import mean_pool
 from ..nn.recurrent import Encoder
-from .family import Family, Reader, Vocabularies
-from .heads import MaskedReader, make_reader
+from .family import Family, Vocabularies
+from .heads import AnyReader, make_reader
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Backbone(nn.Module):
         return states, last[:, -N_PARTS[self.config.cell]]  # of an LSTM its output, not its cell
 
 
-def build(config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> Reader | MaskedReader:
+def build(config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> AnyReader:
     return make_reader(Backbone(config, vocabularies.source), vocabularies, config.dropout)
 
 

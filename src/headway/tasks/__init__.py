@@ -4,6 +4,7 @@ from typing import Any
 
 from ..data.corpora import DataConfig
 from .answer import Answer, AnswerConfig
+from .bare import Bare
 from .classify import Classify
 from .denoise import T5, Bart
 from .language import Language
@@ -25,6 +26,7 @@ OBJECTIVES: dict[str, type[Pretrain]] = {
     "next": Next,
     "bart": Bart,
     "t5": T5,
+    "none": Bare,
 }
 """The kinds of `pretrain`, by objective."""
 

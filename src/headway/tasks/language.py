@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..data.codecs import TextCodec, TextConfig, learn_codec
 from ..data.collate import collate_texts, text_batch
-from ..data.corpora import WHOLE, DataConfig, as_corpora
+from ..data.corpora import WHOLE, DataConfig, learned_from
 from ..data.store import Store
 from ..models import SequenceModel, Vocabularies
 from ..search import Prefix, SearchConfig, StepModel
@@ -146,6 +146,6 @@ class LanguageValidator(Validator):
 
 def window_size(data: DataConfig) -> int:
     """The longest that a model was trained on: blocks of running text and documents, or lines."""
-    in_blocks = [corpus.format in WHOLE for corpus in as_corpora(data.train, "data.train")]
+    in_blocks = [corpus.format in WHOLE for corpus in learned_from(data)]
     sizes = {True: data.block, False: data.max_length}
-    return max(sizes[is_cut] for is_cut in in_blocks)
+    return max((sizes[is_cut] for is_cut in in_blocks), default=data.max_length)

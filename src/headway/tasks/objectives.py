@@ -120,10 +120,18 @@ class UnilmConfig(MaskedConfig):
         return self.bidirectional / total, self.left_to_right / total, self.sequence / total
 
 
+@dataclass(frozen=True)
+class NoneConfig:
+    """Nothing is asked: the model was imported without a head, and other tasks start from it."""
+
+    objective: Literal["none"] = "none"
+
+
 CONFIGS: dict[str, type] = {
     "masked": MaskedConfig,
     "masked_next": MaskedNextConfig,
     "next": NextConfig,
     "bart": BartConfig,
     "t5": T5Config,
+    "none": NoneConfig,
 }

@@ -57,7 +57,7 @@ def test_without_its_data_a_run_is_checked_on_made_up_sequences(folder, tmp_path
 
 @pytest.mark.parametrize("to", ["hf", "ctranslate2"])
 def test_an_export_that_computes_something_else_does_not_appear(folder, tmp_path, to, monkeypatch):
-    name = {"hf": "write_hugging_face", "ctranslate2": "write_ctranslate2"}[to]
+    name = {"hf": "write_model", "ctranslate2": "write_ctranslate2"}[to]
     write = getattr(exports, name)
 
     def write_wrongly(out, model, *rest):

@@ -12,8 +12,9 @@ from headway.models.recurrent import RecurrentConfig
 from headway.search import SearchConfig
 from headway.tasks import Translate
 from headway.tasks.decoded import DecodedValidator
+from headway.tasks.loss import Objective
 from headway.tasks.sequence_loss import SequenceLoss
-from headway.tasks.validation import Validation
+from headway.tasks.validation import Validation, Validator
 
 GREEDY = SearchConfig(beam=1, max_length=8)
 
@@ -115,3 +116,29 @@ def test_an_unknown_is_never_right(tmp_path, kind, metric, objective, monkeypatc
     found = judge(objective)
     assert found.figures[metric] == (100.0 if metric == "wer" else 0.0)
     assert found.samples == [("⟨unk⟩", "⟨unk⟩", "⟨unk⟩")]  # as people know it
+
+
+class TwoParts(Objective):
+    """Sums of two parts, which are given with their counts."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = torch.nn.Linear(1, 1)
+        self.weights = {"main": 1.0, "side": 0.5}
+
+    def counts(self, batch):
+        return {"main": batch["main"].numel(), "side": batch["side"].numel()}
+
+    def sums(self, batch):
+        return {name: batch[name].sum() for name in self.weights}
+
+
+class OfTwoParts(Validator):
+    def batches(self):
+        yield {"main": torch.tensor([1.0, 2.0]), "side": torch.tensor([])}
+        yield {"main": torch.tensor([6.0]), "side": torch.tensor([8.0])}
+
+
+def test_parts_of_a_loss_are_divided_by_their_own_counts():
+    found = OfTwoParts("loss", lower_is_better=True)(TwoParts())
+    assert found == Validation({"valid_loss": 3.0 + 0.5 * 8.0}, [])

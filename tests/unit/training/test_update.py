@@ -40,6 +40,7 @@ def test_each_part_is_divided_by_its_own_count():
     toy, update = updater()
     result = update([(0, batch([1.0, 2.0], [3.0, 6.0]))], 1, lr=0.1)
     assert result.losses == {"main": 3.0, "side": 2.0}
+    assert result.loss == 3.0 + 0.5 * 2.0
     assert result.tokens == 4
     # Gradient: mean of x is 3, plus half of 2.
     assert result.norm == pytest.approx(4.0)

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from ...errors import MissingExtra
 from ...models.transformer import Transformer, TransformerConfig
 from ...text import Tokenizer
+from ..hugging_face.spelling_out import position_table
+from ..obstacles import Obstacles
 from .codec import write_tokenizer
-from .hugging_face import position_table
-from .obstacles import Obstacles
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "silu": "SWISH"}
 

@@ -8,8 +8,9 @@ import transformers
 from export_cases import N_POSITIONS, OTHER_WORDS, WORDS, build, logits_of, sizes_of, some_pairs
 
 from headway.data.collate import pair_batch
+from headway.models import Vocabularies
 from headway.models.transformer import TransformerConfig
-from headway.runs.export.hugging_face import layout_of, obstacles, write_hugging_face
+from headway.runs.hugging_face import layout_for, write_generation, write_model, write_text
 from headway.text import BOS, EOS, TokenizerConfig, train_tokenizer
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
@@ -22,8 +23,12 @@ def quiet():
 
 
 def write(folder, model, target=WORDS, source=WORDS):
+    sizes = Vocabularies(source.size, target.size, source is target)
+    layout, _ = layout_for(model.config, sizes, target.specials)
     folder.mkdir()
-    write_hugging_face(folder, model, source, target, N_POSITIONS, 20, {"num_beams": 3})
+    write_model(folder, model, layout, sizes, target.specials, N_POSITIONS)
+    write_generation(folder, layout, target.specials, {"num_beams": 3})
+    write_text(folder, layout, model.config, source, target, 20)
     return folder
 
 
@@ -62,8 +67,8 @@ def their_logits(model, pairs):
 )
 def test_logits_are_those_of_the_run_and_stay_so_when_saved_again(tmp_path, layout, settings):
     model = build(**settings)
-    assert obstacles(model.config, sizes_of()) == []
-    assert layout_of(model.config).name == layout
+    found, obstacles = layout_for(model.config, sizes_of(), WORDS.specials)
+    assert (found.name, obstacles) == (layout, [])
     theirs = load(write(tmp_path / "first", model))
     expected = logits_of(model, some_pairs())
     torch.testing.assert_close(their_logits(theirs, some_pairs()), expected, **CLOSE)
@@ -75,7 +80,6 @@ def test_logits_are_those_of_the_run_and_stay_so_when_saved_again(tmp_path, layo
 @pytest.mark.parametrize("share", ["target", "none"])
 def test_vocabularies_apart(tmp_path, share):
     model = build(OTHER_WORDS, **POST, share=share)
-    assert obstacles(model.config, sizes_of(OTHER_WORDS)) == []
     theirs = load(write(tmp_path / "out", model, OTHER_WORDS))
     pairs = some_pairs(OTHER_WORDS)
     torch.testing.assert_close(their_logits(theirs, pairs), logits_of(model, pairs), **CLOSE)
@@ -88,7 +92,7 @@ def test_vocabularies_apart(tmp_path, share):
 
 def test_what_no_layout_has_is_named_with_its_key():
     def found(**settings):
-        return obstacles(build(**settings).config, sizes_of())
+        return layout_for(build(**settings).config, sizes_of(), WORDS.specials)[1]
 
     assert found(positions="rotary") == [
         'model.positions = "rotary" (positions are added to embeddings)'
@@ -100,8 +104,8 @@ def test_what_no_layout_has_is_named_with_its_key():
         "model.embedding_norm = true (no norm after the embeddings)"
     ]
     assert found(positions="relative", scale_output=True) == [
-        'model.positions = "relative" (positions are added to embeddings)',
         "model.scale_output = true (hidden states go as they are to the output layer)",
+        'model.positions = "relative" (positions are added to embeddings)',
     ]
     assert found(**POST, share="inputs") == [
         'model.share = "inputs" (an output layer of its own goes with share = none)'
@@ -109,15 +113,11 @@ def test_what_no_layout_has_is_named_with_its_key():
     assert found(gated=True) == ["model.gated = true (no gates)"]
     assert found(d_head=6) == ["model.d_head = 6 (must be d_model / n_heads = 8)"]
     assert found(d_value=5) == ["model.d_value = 5 (must be d_head = 8)"]
-    assert found(share="none") == [
-        'model.share = "none" (pre-norm layouts have one embedding matrix)'
-    ]
+    assert found(share="none") == ['model.share = "none" (one embedding matrix)']
     assert found(**POST, positions="learned") == [
-        'model.positions = "learned" (the post-norm layout has sinusoidal ones)'
+        'model.positions = "learned" (only sinusoidal ones)'
     ]
-    assert found(**POST, position_base=100.0) == [
-        "model.position_base = 100.0 (must be 10000 in post-norm)"
-    ]
+    assert found(**POST, position_base=100.0) == ["model.position_base = 100.0 (must be 10000)"]
     assert [text.partition(" ")[0] for text in found(norm="rms", gated=True, d_value=5)] == [
         "model.d_value",
         "model.norm",
@@ -128,9 +128,13 @@ def test_what_no_layout_has_is_named_with_its_key():
 def test_two_vocabularies_need_post_norm():
     sizes = sizes_of(OTHER_WORDS)
     config = TransformerConfig(preset="tiny").resolve(100, sizes)
-    assert obstacles(config, sizes) == [
-        "text.shared = false (pre-norm layouts have one vocabulary)"
-    ]
+    assert layout_for(config, sizes, WORDS.specials) == (
+        None,
+        [
+            'model.share = "target" (one embedding matrix)',
+            "text.shared = false (Blenderbot has one vocabulary)",
+        ],
+    )
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "wordpiece", "words", "characters", "bytes"])

@@ -1,11 +1,11 @@
-"""Settings that another library has no place for, named as a run file names them."""
+"""Settings that the other side has no place for, each under its name and with the reason."""
 
 import json
 from typing import Any
 
 
 class Obstacles:
-    """Collects settings that prevent an export, each with the reason."""
+    """Collects settings that stand in the way of an export or an import."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
