@@ -21,7 +21,7 @@ from headway.cli import main
 
 WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 VERBS = ("demo", "train", "resume", "translate", "evaluate", "score", "search-report", "info")
-VERBS += ("compare", "config", "average", "export")
+VERBS += ("compare", "config", "average", "export", "generate", "fill", "embed")
 RUN_FILE = """
 [data]
 train = { source = "train.src", target = "train.tgt" }

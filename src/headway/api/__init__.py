@@ -5,6 +5,8 @@ from .answerer import Answered, Answerer, Candidate
 from .attention import Attention
 from .classifier import Classifier, Prediction
 from .config import RunConfig, read_config
+from .embedding import Embedder, cosines, nearest
+from .filling import Filled, Filler
 from .importing import Imported, import_run
 from .inspection import Inspection
 from .language_model import LanguageModel, TextEvaluation
@@ -18,6 +20,7 @@ from .request import Request
 from .results import Evaluation, Output, OutputEvaluation, Scored, Translation
 from .tagger import Entity, Tagged, Tagger
 from .translator import Translator
+from .writing import Generation
 
 __all__ = [
     "Answered",
@@ -25,8 +28,12 @@ __all__ = [
     "Attention",
     "Candidate",
     "Classifier",
+    "Embedder",
     "Entity",
     "Evaluation",
+    "Filled",
+    "Filler",
+    "Generation",
     "Glossary",
     "Imported",
     "Inspection",
@@ -46,8 +53,10 @@ __all__ = [
     "TextEvaluation",
     "Translation",
     "Translator",
+    "cosines",
     "import_run",
     "load",
+    "nearest",
     "read_config",
     "resume",
     "train",

@@ -1,7 +1,9 @@
-"""A trained language model in use: how likely texts are. Typed results, no printing."""
+"""A trained language model in use: what it writes, and how likely texts are. No printing."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +11,9 @@ from ..data.lines import pieces_of
 from ..errors import DataError
 from ..metrics import perplexity as measures
 from ..metrics.score import Score
+from ..search import SearchConfig
 from ..tasks import Language
+from ..tasks.continuing import Continuing
 from ..tasks.language import window_size
 from ..tasks.sequence_loss import forced_log_probs
 from ..tasks.windows import Window, window_batches, windows_of
@@ -18,6 +22,7 @@ from .inspection import Inspection
 from .pieces import check_length
 from .results import Scored
 from .trained import Trained
+from .writing import Generation, TooLong, Writer, writing_config
 
 WORD_CHARACTERS = 20
 """Words are clear where white space comes at least this often on average."""
@@ -43,13 +48,49 @@ class TextEvaluation:
 class LanguageModel(Trained):
     """A language model with its vocabulary, made by `headway.load`."""
 
-    commands = {"score": "--data FILE"}  # noqa: RUF012 (declared a ClassVar by the base)
+    commands = {"generate": "PROMPT", "score": "--data FILE"}  # noqa: RUF012 (declared a ClassVar by the base)
     task: Language
 
     @property
     def window(self) -> int:
         """Tokens that the model sees at once; longer texts are scored in several windows."""
         return window_size(self.config.data)
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
+        first: int = 0,
+        **search: Any,
+    ) -> list[Generation]:
+        """What follows each prompt, drawn at random unless `search` says otherwise.
+
+        Args:
+            prompts: beginnings of texts; an empty one leaves all to the model.
+            too_long: what to do with a prompt that is longer than the model can look back: refuse
+                it, or go on with its end alone.
+            places: names of the prompts in messages, by default `prompt 1`, `prompt 2`, ...
+            first: number of the first prompt, which draws depend on.
+            search: settings in place of the usual ones, as `temperature=1.0` or `beam=5`.
+        """
+        if places is None:
+            places = [f"prompt {number}" for number in range(first + 1, first + len(prompts) + 1)]
+        return self._writer(too_long, search).write(prompts, places, first)
+
+    def stream(
+        self, prompt: str, too_long: TooLong = "refuse", **search: Any
+    ) -> Generator[str, None, Generation]:
+        """What follows one prompt, piece by piece as it is written, in whole characters.
+
+        It is what `generate` gives for it as the only one, which is also what the generator returns
+        in the end.
+        """
+        return self._writer(too_long, search).stream(prompt, "the prompt")
+
+    def writing_config(self, **changes: Any) -> SearchConfig:
+        """How prompts are gone on with, by the run's settings and changes to them."""
+        return writing_config(self.config.search, **changes)
 
     def score(self, texts: Sequence[str]) -> list[Scored]:
         """The log probability of every token of each text, its end included."""
@@ -129,6 +170,13 @@ class LanguageModel(Trained):
         ids = self._encode(text)
         check_length(len(ids), self.window, "the text", "shorten it")
         return inspect_text(model, text, self.task.codec, ids, self.background())
+
+    def _writer(self, too_long: TooLong, search: dict[str, Any]) -> Writer:
+        return Writer(self._continuing, self.writing_config(**search), too_long)
+
+    @cached_property
+    def _continuing(self) -> Continuing:
+        return self.task.continuing(self.model, self.config.data)
 
     def _encode(self, text: str) -> np.ndarray:
         ids = np.concatenate(list(self.task.codec.encode_running(pieces_of(text))))

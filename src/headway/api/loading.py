@@ -83,15 +83,15 @@ def check_kind(
 ) -> None:
     """Refuses a run that a command is not made for, naming the commands that are."""
     run = RunDir.open(path)
-    task = stored_config(run).task
-    found = KINDS[task]
+    config = stored_config(run)
+    found = KINDS[config.task]
     if not issubclass(found, kind):
         fitting = " or ".join(
-            f"headway {verb} {run.path}" for verb in ("evaluate", *found.commands)
+            f"headway {verb} {run.path}" for verb in ("evaluate", *found.uses(config))
         )
         raise ConfigError(
-            f"headway {command} has no use for {run.path}, which was trained for task {task!r}; "
-            f"try {fitting}"
+            f"headway {command} has no use for {run.path}, which was trained for task "
+            f"{config.task!r}; try {fitting}"
         )
 
 

@@ -1,9 +1,9 @@
-"""A pre-trained model: how well it restores damaged text. Typed results, no printing.
+"""A pre-trained model: how well it restores damaged text, and what it puts in gaps. No printing.
 
 What it is for is to be started from (`init`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,10 @@ from ..data.corpora import Corpus, default_cache
 from ..data.prepare import prepare
 from ..errors import ConfigError
 from ..metrics.interval import RESAMPLES
+from ..models import FAMILIES
 from ..tasks.pretrain import Judged, Pretrain
+from .config import RunConfig
+from .filling import Filled, Gaps
 from .inspection import Inspection
 from .trained import Trained
 
@@ -19,8 +22,15 @@ from .trained import Trained
 class Pretrained(Trained):
     """A model with its vocabulary, made by `headway.load`."""
 
-    commands = {}  # noqa: RUF012 (declared a ClassVar by the base)
+    commands = {"fill": '"... [MASK] ..."', "embed": "FILE"}  # noqa: RUF012 (as in the base)
     task: Pretrain
+
+    @classmethod
+    def uses(cls, config: RunConfig) -> Mapping[str, str]:
+        is_masked = config.pretrain.objective in ("masked", "masked_next")
+        reads = "read" in FAMILIES[config.model.family].abilities
+        fitting = {"fill": is_masked, "embed": reads}
+        return {verb: given for verb, given in cls.commands.items() if fitting[verb]}
 
     def inspect(self, text: str) -> Inspection:
         """Nothing is made of a whole text, so that there is nothing to show.
@@ -32,6 +42,15 @@ class Pretrained(Trained):
             f"{self.run.path} was trained for task 'pretrain' and gives a text nothing to look at; "
             "train another task from it (init), and look at that run"
         )
+
+    def fill(self, text: str, top: int = 5) -> Filled:
+        """The likeliest words for each `[MASK]` of a text, which here is the control token.
+
+        Raises:
+            ConfigError: the objective hid no words, or this is an ensemble.
+            DataError: there is no `[MASK]`, or the text is too long.
+        """
+        return Gaps(self).fill(text, top)
 
     def evaluate(
         self,

@@ -39,6 +39,9 @@ METRICS = {
 PURPOSES = {
     "translate": "Use it; without FILE, type.",
     "predict": "Use it on lines; without FILE, type.",
+    "generate": "Go on with a text of your own.",
+    "fill": "Find words for gaps.",
+    "embed": "Make vectors of lines.",
     "score": "Log probabilities of lines of your own.",
 }
 
@@ -99,7 +102,7 @@ def usual_commands(run: RunDir, config: RunConfig, records: Records) -> list[Com
     if not _is_finished(records):
         commands.append(Command(f"headway resume {path}", "Go on exactly where it stopped."))
     if (run.path / WEIGHTS).exists():
-        for verb, arguments in islice(KINDS[config.task].commands.items(), 1):
+        for verb, arguments in islice(KINDS[config.task].uses(config).items(), 1):
             commands.append(Command(f"headway {verb} {path} {arguments}", PURPOSES[verb]))
         where = "" if config.data.test is not None else " --data FILE"
         purpose = "Score it on its test data." if not where else "Score it on data of your own."

@@ -64,6 +64,11 @@ class Trained:
         self.others = tuple(others)
         self.max_length = max_length or config.data.max_length
 
+    @classmethod
+    def uses(cls, config: RunConfig) -> Mapping[str, str]:
+        """The commands for one run of this kind."""
+        return cls.commands
+
     @property
     def n_parameters(self) -> int:
         """Numbers that were learned or counted."""

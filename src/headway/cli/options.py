@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 from ..errors import ConfigError, RunError
 
 SEARCH = "Search"
+SAMPLING = "Sampling"
 COMPUTING = "Computing"
 
 
@@ -77,6 +78,66 @@ MaxLength = Annotated[
         metavar="N",
         help="The longest output, in tokens.",
         rich_help_panel=SEARCH,
+    ),
+]
+MinLength = Annotated[
+    int | None,
+    typer.Option(
+        "--min-length",
+        parser=whole,
+        metavar="N",
+        help="The shortest output, in tokens, its end counted.",
+        rich_help_panel=SEARCH,
+    ),
+]
+NoRepeat = Annotated[
+    int | None,
+    typer.Option(
+        "--no-repeat",
+        parser=whole,
+        metavar="N",
+        help="No N tokens come twice in the same order; 3 stops loops.",
+        rich_help_panel=SEARCH,
+    ),
+]
+Temperature = Annotated[
+    float | None,
+    typer.Option(
+        "--temperature",
+        parser=number,
+        metavar="NUMBER",
+        help="Below 1 likely tokens become likelier, above 1 the choice more even.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+TopK = Annotated[
+    int | None,
+    typer.Option(
+        "--top-k",
+        parser=whole,
+        metavar="K",
+        help="Draw among the K likeliest tokens.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(
+        "--top-p",
+        parser=number,
+        metavar="P",
+        help="Draw among the fewest tokens that are P probable together.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        parser=whole,
+        metavar="N",
+        help="The same seed draws the same outputs.",
+        rich_help_panel=SAMPLING,
     ),
 ]
 Settings = Annotated[

@@ -17,8 +17,11 @@ from . import (
     compare,
     config,
     demo,
+    embed,
     evaluate,
     export,
+    fill,
+    generate,
     importing,
     info,
     predict,
@@ -44,6 +47,9 @@ VERBS: dict[str, Callable[..., None]] = {
     "resume": resume.resume,
     "translate": translate.translate,
     "predict": predict.predict,
+    "generate": generate.generate,
+    "fill": fill.fill,
+    "embed": embed.embed,
     "evaluate": evaluate.evaluate,
     "score": score.score,
     "search-report": search_report.search_report,
@@ -54,8 +60,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "info": info.info,
     "config": config.config,
     "average": average.average,
-    "export": export.export,
     "import": importing.import_model,
+    "export": export.export,
 }
 # The class of all complaints about the command line, under a name that every typer has.
 UsageError = typer.BadParameter.__mro__[1]

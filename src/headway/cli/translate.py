@@ -17,17 +17,23 @@ import typer
 from ..errors import ConfigError
 from .options import (
     COMPUTING,
+    SAMPLING,
     SEARCH,
     Alpha,
     Beam,
     Json,
     MaxLength,
+    MinLength,
+    NoRepeat,
     Run,
+    Seed,
     Settings,
     Split,
+    Temperature,
     Threads,
+    TopK,
+    TopP,
     With,
-    number,
     search_settings,
     set_threads,
     warn,
@@ -36,11 +42,11 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..api import Request, Translation, Translator
+    from ..api import Output, Request, Translation, Translator
     from ..search import SearchConfig
 
 CHUNK_LINES = 4096
-SAMPLING, TERMS, LOOKING = "Sampling", "Terms and beginnings", "Looking inside"
+TERMS, LOOKING = "Terms and beginnings", "Looking inside"
 
 Files = Annotated[
     list[str] | None,
@@ -66,26 +72,6 @@ NBest = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
-MinLength = Annotated[
-    int | None,
-    typer.Option(
-        "--min-length",
-        parser=whole,
-        metavar="N",
-        help="The shortest output, in tokens, its end counted.",
-        rich_help_panel=SEARCH,
-    ),
-]
-NoRepeat = Annotated[
-    int | None,
-    typer.Option(
-        "--no-repeat",
-        parser=whole,
-        metavar="N",
-        help="No N tokens come twice in the same order; 3 stops loops.",
-        rich_help_panel=SEARCH,
-    ),
-]
 Stop = Annotated[
     str | None,
     typer.Option(
@@ -101,46 +87,6 @@ Sample = Annotated[
     typer.Option(
         "--sample",
         help="Draw outputs at random, as likely as the model finds them; --nbest is how many.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-Temperature = Annotated[
-    float | None,
-    typer.Option(
-        "--temperature",
-        parser=number,
-        metavar="NUMBER",
-        help="Below 1 likely tokens become likelier, above 1 the choice more even.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-TopK = Annotated[
-    int | None,
-    typer.Option(
-        "--top-k",
-        parser=whole,
-        metavar="K",
-        help="Draw among the K likeliest tokens.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-TopP = Annotated[
-    float | None,
-    typer.Option(
-        "--top-p",
-        parser=number,
-        metavar="P",
-        help="Draw among the fewest tokens that are P probable together.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        parser=whole,
-        metavar="N",
-        help="The same seed draws the same outputs.",
         rich_help_panel=SAMPLING,
     ),
 ]
@@ -398,14 +344,7 @@ def _record(translation: "Translation", has_terms: bool) -> dict[str, Any]:
         record["source_tokens"] = translation.source_tokens
     record["outputs"] = []
     for output in translation.outputs:
-        shown = {
-            "text": output.text,
-            "log_prob": output.log_prob,
-            "score": output.score,
-            "tokens": output.tokens,
-            "token_log_probs": output.token_log_probs,
-            "finished": output.finished,
-        }
+        shown = output_record(output)
         if output.alignment is not None:
             shown["alignment"] = output.alignment
         if has_terms:
@@ -414,3 +353,15 @@ def _record(translation: "Translation", has_terms: bool) -> dict[str, Any]:
             shown["proven"] = output.proven
         record["outputs"].append(shown)
     return record
+
+
+def output_record(output: "Output") -> dict[str, Any]:
+    """What there is to know of an output, for scripts."""
+    return {
+        "text": output.text,
+        "log_prob": output.log_prob,
+        "score": output.score,
+        "tokens": output.tokens,
+        "token_log_probs": output.token_log_probs,
+        "finished": output.finished,
+    }

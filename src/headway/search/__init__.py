@@ -1,10 +1,10 @@
 """Search: functions over a `StepModel`, the same for every family.
 
 `greedy` and `beam` look for good outputs, `constrained` for those with given terms, `exhaustive`
-for the best there is; `sample` draws some, `forced` scores given ones. They are put together from
-parts, one per file: `candidates` (what may come next), `rules` (what may not), `length` (limits and
-normalisation), `shelf` (hypotheses put aside), `history` (back-tracking). No file here knows a
-model family.
+for the best there is; `sample` draws some, `stream` gives one as it grows, `forced` scores given
+ones. They are put together from parts, one per file: `candidates` (what may come next), `rules`
+(what may not), `length` (limits and normalisation), `shelf` (hypotheses put aside), `history`
+(back-tracking). No file here knows a model family.
 """
 
 from ..nn.step import StepModel
@@ -18,7 +18,7 @@ from .length import length_limits, length_minimums
 from .result import Hypothesis
 from .rules import Prefix, Rules, Spellings, make_rules
 from .trace import SearchTrace, TracedCandidate, Tracer
-from .walk import greedy, sample
+from .walk import greedy, sample, stream
 
 __all__ = [
     "Constraints",
@@ -43,4 +43,5 @@ __all__ = [
     "make_rules",
     "n_places",
     "sample",
+    "stream",
 ]

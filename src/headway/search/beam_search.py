@@ -37,6 +37,7 @@ def beam(
     limits: Tensor | None = None,
     normalise: bool = True,
     rules: Rules | None = None,
+    prefix: Tensor | None = None,
     tracer: Tracer | None = None,
 ) -> list[list[Hypothesis]]:
     """The n best hypotheses of each sentence, best first.
@@ -51,6 +52,7 @@ def beam(
         normalise: False takes the logits as log probabilities, for tables whose rows do not sum
             to one.
         rules: what may not come next; by the settings when not given.
+        prefix: tokens that every hypothesis goes on from (B, P), in no output.
         tracer: told of every step.
     """
     limits = length_limits(batch, config) if limits is None else limits
@@ -58,7 +60,7 @@ def beam(
         return []
     rules = make_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
     search = _Beam(limits, eos, config, tracer)
-    tokens = torch.full((len(limits), 1, 1), bos, device=limits.device)
+    tokens = first_tokens(limits, bos, prefix)[:, None]  # (B, 1, 1 + P)
     past = tokens[..., :0]  # (B, N, n): only rules look at it
     state = model.start(batch)
     while True:
@@ -77,6 +79,12 @@ def beam(
         state = state.reorder(parent)
         if rules is not None:
             past = torch.cat([select(past, parent), tokens], dim=2)
+
+
+def first_tokens(limits: Tensor, bos: int, prefix: Tensor | None) -> Tensor:
+    """What stands before the first token that is chosen: begin mark and prefix, (B, 1 + P)."""
+    begin = torch.full((len(limits), 1), bos, device=limits.device)
+    return begin if prefix is None else torch.cat([begin, prefix], dim=1)
 
 
 class _Beam:

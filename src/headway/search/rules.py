@@ -77,6 +77,7 @@ class Rules:
         no_repeat: no n-gram of this length comes twice; 0 is off.
         prefixes: how each sentence has to begin. What was asked for may repeat itself.
         spellings: needed where a prefix has an opening.
+        before: tokens that each sentence goes on from (B, P), which do not come again either.
 
     Raises:
         ValueError: an opening without spellings.
@@ -90,6 +91,7 @@ class Rules:
         no_repeat: int = 0,
         prefixes: Sequence[Prefix] = (),
         spellings: Spellings | None = None,
+        before: Tensor | None = None,
     ) -> None:
         self._eos = eos
         self._minimums = minimums
@@ -97,6 +99,7 @@ class Rules:
         self._no_repeat = no_repeat
         self._prefixes = prefixes
         self._spellings = spellings or Spellings([])
+        self._before = before
         # Every token of an opening writes a byte at least, so that by then all of them are over.
         ends = (len(prefix.tokens) + len(prefix.opening) for prefix in prefixes)
         self._longest_prefix = max(ends, default=0)
@@ -109,7 +112,7 @@ class Rules:
         A hypothesis may be left with nothing. Normalise before: afterwards it is too late.
 
         Args:
-            past: the tokens of each hypothesis after the begin token.
+            past: the tokens of each hypothesis that were chosen.
             rows: which sentences of the batch these are, finished ones having left.
 
         Shape: logits (B', N, V), past (B', N, n), rows (B',).
@@ -121,7 +124,10 @@ class Rules:
         if self._minimums is not None and n_tokens + 1 < self._longest_minimum:
             is_short = self._minimums[rows] > n_tokens + 1
             logits[is_short, :, self._eos] = -torch.inf
-        if 0 < self._no_repeat <= n_tokens:
+        if self._no_repeat and self._before is not None:
+            before = self._before[rows][:, None].expand(-1, past.size(1), -1)
+            past = torch.cat([before, past], dim=2)
+        if 0 < self._no_repeat <= past.size(2):
             _ban_repeats(logits, past, self._no_repeat, is_free)
 
     def _hold_to_prefixes(self, logits: Tensor, past: Tensor, rows: Tensor) -> Tensor:
@@ -159,11 +165,13 @@ def make_rules(
     limits: Tensor | None = None,
     prefixes: Sequence[Prefix] = (),
     spellings: Spellings | None = None,
+    before: Tensor | None = None,
 ) -> Rules | None:
     """The rules of a batch by its settings and prefixes, or None when there are none.
 
     Args:
         limits: largest `|y|` per sentence (B,), which no minimum exceeds.
+        before: tokens that each sentence goes on from (B, P).
     """
     has_minimum = config.min_length > 1 or config.min_ratio > 0
     has_prefix = any(prefix.tokens or prefix.opening for prefix in prefixes)
@@ -175,6 +183,7 @@ def make_rules(
         no_repeat=config.no_repeat,
         prefixes=prefixes if has_prefix else (),
         spellings=spellings,
+        before=before,
     )
 
 

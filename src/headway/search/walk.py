@@ -2,17 +2,17 @@
 
 Both are one loop over N hypotheses per sentence, none of which is ever replaced by another; they
 differ in how a token is chosen. Greedy search equals a beam of one with `stop = "finished"`,
-without what a beam has to carry around.
+without what a beam has to carry around. `stream` gives the tokens of one as they are chosen.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..nn.step import StepModel
-from .beam_search import LEAVE
+from .beam_search import LEAVE, first_tokens
 from .candidates import check_numbers, log_normaliser
 from .config import SearchConfig
 from .length import length_limits, length_score
@@ -37,6 +37,7 @@ def greedy(
     limits: Tensor | None = None,
     normalise: bool = True,
     rules: Rules | None = None,
+    prefix: Tensor | None = None,
 ) -> list[Hypothesis]:
     """One hypothesis per sentence; unfinished at its length limit or where nothing can follow.
 
@@ -45,15 +46,12 @@ def greedy(
         limits: largest `|y|` per sentence (B,), END counted; from the source when not given.
         normalise: False takes the logits as log probabilities.
         rules: what may not come next; by the settings when not given.
+        prefix: tokens that every hypothesis goes on from (B, P), in no output.
     """
     limits = length_limits(batch, config) if limits is None else limits
     rules = make_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
-
-    def choose(logits: Tensor, rows: Tensor, n_tokens: int) -> Tensor:
-        return logits.argmax(dim=2)
-
-    walk = _Walk(limits, 1, eos, normalise, rules, choose)
-    walk.go(model, batch, bos)
+    walk = _Walk(limits, 1, eos, normalise, rules, _likeliest)
+    walk.go(model, batch, first_tokens(limits, bos, prefix))
     return [best for [best] in walk.hypotheses(config.alpha)]
 
 
@@ -68,6 +66,7 @@ def sample(
     limits: Tensor | None = None,
     normalise: bool = True,
     rules: Rules | None = None,
+    prefix: Tensor | None = None,
     ids: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """`n_best` independent draws for each sentence, ordered by score, best first.
@@ -79,20 +78,60 @@ def sample(
         limits: largest `|y|` per sentence (B,), END counted; from the source when not given.
         normalise: False takes the logits as log probabilities.
         rules: what may not come next; by the settings when not given.
+        prefix: tokens that every hypothesis goes on from (B, P), in no output.
         ids: a number for each sentence. What is drawn depends on it and on the seed, not on the
             rest of the batch. The row in the batch when not given.
     """
     limits = length_limits(batch, config) if limits is None else limits
     rules = make_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
-    ids = range(len(limits)) if ids is None else ids
+    choose = _drawing(config, range(len(limits)) if ids is None else ids, limits)
+    walk = _Walk(limits, config.n_best, eos, normalise, rules, choose)
+    walk.go(model, batch, first_tokens(limits, bos, prefix))
+    return [sorted(found, key=lambda one: -one.score) for found in walk.hypotheses(config.alpha)]
+
+
+@torch.inference_mode()
+def stream(
+    model: StepModel,
+    batch: Mapping[str, Tensor],
+    *,
+    bos: int,
+    eos: int,
+    config: SearchConfig = DEFAULT_SAMPLE,
+    limits: Tensor,
+    normalise: bool = True,
+    rules: Rules | None = None,
+    prefix: Tensor | None = None,
+    ids: Sequence[int] = (0,),
+) -> Generator[int, None, Hypothesis]:
+    """The tokens of one sentence as they are chosen, without END; what they came to in the end.
+
+    It is what `sample` draws first, or with another method what `greedy` finds.
+
+    Args:
+        batch: of one sentence, as `limits`, `prefix` and `ids`.
+    """
+    rules = make_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
+    choose = _drawing(config, ids, limits) if config.method == "sample" else _likeliest
+    walk = _Walk(limits, 1, eos, normalise, rules, choose)
+    for token, counts in walk.steps(model, batch, first_tokens(limits, bos, prefix)):
+        if counts and token != eos:
+            yield int(token)
+    [[found]] = walk.hypotheses(config.alpha)
+    return found
+
+
+def _likeliest(logits: Tensor, rows: Tensor, n_tokens: int) -> Tensor:
+    return logits.argmax(dim=2)
+
+
+def _drawing(config: SearchConfig, ids: Sequence[int], limits: Tensor) -> Choose:
     uniforms = _uniforms(config.seed, ids, config.n_best, limits)
 
     def choose(logits: Tensor, rows: Tensor, n_tokens: int) -> Tensor:
         return _draw(logits, uniforms[rows, :, n_tokens], config)
 
-    walk = _Walk(limits, config.n_best, eos, normalise, rules, choose)
-    walk.go(model, batch, bos)
-    return [sorted(found, key=lambda one: -one.score) for found in walk.hypotheses(config.alpha)]
+    return choose
 
 
 class _Walk:
@@ -118,29 +157,42 @@ class _Walk:
         self.n_steps = torch.zeros(shape[:2], dtype=torch.long, device=limits.device)
         self.is_finished = torch.zeros(shape[:2], dtype=torch.bool, device=limits.device)
 
-    def go(self, model: StepModel, batch: Mapping[str, Tensor], bos: int) -> None:
+    def go(self, model: StepModel, batch: Mapping[str, Tensor], first: Tensor) -> None:
         """Walks to the end of every hypothesis."""
-        if not len(self.limits):
-            return
+        for _ in self.steps(model, batch, first):
+            pass
+
+    def steps(
+        self, model: StepModel, batch: Mapping[str, Tensor], first: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """The same step by step: the tokens of each and which of them count, (B', N) both.
+
+        Args:
+            first: what stands before the first token that is chosen (B, t).
+        """
         n_sentences, n, longest = self.tokens.shape
+        if not n_sentences:
+            return
         rows = torch.arange(n_sentences, device=self.limits.device)
-        newest = torch.full((n_sentences, n), bos, device=self.limits.device)
-        is_live = torch.ones_like(newest, dtype=torch.bool)
-        state = model.start(batch)
-        if n > 1:
-            state = state.reorder(torch.zeros_like(newest))
+        is_live = torch.ones_like(self.is_finished)
+        newest, state = first[:, None], model.start(batch)
         for n_tokens in range(longest):
-            logits, state = model.step(newest[..., None], state)
-            newest, log_prob = self._next(logits.float(), rows, n_tokens)
+            logits, state = model.step(newest, state)
+            if logits.size(1) < n:  # what stands before is computed once for all of them
+                logits = logits.expand(-1, n, -1).clone()
+                state = state.reorder(torch.zeros_like(self.n_steps))
+            chosen, log_prob = self._next(logits.float(), rows, n_tokens)
             is_live = is_live & (log_prob > -torch.inf)  # the others are stuck before this token
-            self.tokens[rows, :, n_tokens] = newest
+            self.tokens[rows, :, n_tokens] = chosen
             self.log_probs[rows, :, n_tokens] = log_prob.masked_fill(~is_live, 0.0)
             self.n_steps[rows] += is_live
-            self.is_finished[rows] |= is_live & (newest == self.eos)
-            is_live = is_live & (newest != self.eos) & (n_tokens + 1 < self.limits[rows])[:, None]
+            self.is_finished[rows] |= is_live & (chosen == self.eos)
+            yield chosen, is_live
+            is_live = is_live & (chosen != self.eos) & (n_tokens + 1 < self.limits[rows])[:, None]
             stays = is_live.any(dim=1)
             if not stays.any():
                 break
+            newest = chosen[..., None]
             if stays.float().mean() <= 1 - LEAVE:
                 stay = stays.nonzero().squeeze(1)
                 rows, newest, is_live = rows[stay], newest[stay], is_live[stay]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from ..data.codecs import TextCodec, TextConfig, learn_codec
@@ -19,11 +18,12 @@ from ..data.collate import collate_texts, text_batch
 from ..data.corpora import WHOLE, DataConfig, learned_from
 from ..data.store import Store
 from ..models import SequenceModel, Vocabularies
-from ..search import Hypothesis, Prefix, SearchConfig, StepModel, beam, make_rules, sample
+from ..search import Prefix, SearchConfig, StepModel
+from .continuing import Continuing
 from .loss import Batch, Objective
 from .sequence_loss import CountedLoss, SequenceLoss
 from .task import Rows, Task
-from .validation import SAMPLES, Validation, Validator, device_of
+from .validation import SAMPLES, Validation, Validator
 from .windows import StoredTexts, window_batches, windows_of
 
 PROMPT, CONTINUED = 32, 48  # tokens of a sample, at most
@@ -66,7 +66,7 @@ class Language(Task):
     @property
     def vocabularies(self) -> Vocabularies:
         size = self.codec.tokenizer.size
-        return Vocabularies(size, size, shared=True)
+        return Vocabularies(size, size, shared=True, head="words")
 
     def describe(self) -> dict[str, Any]:
         size = self.codec.tokenizer.size
@@ -89,57 +89,28 @@ class Language(Task):
     def validator(
         self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig
     ) -> "LanguageValidator":
-        return LanguageValidator(self, store, metric, window_size(data))
+        return LanguageValidator(self, store, metric, data)
 
     def sequences(self, store: Store) -> StoredTexts:
         """Whole texts: of running text all blocks as one."""
         return StoredTexts(store["text"], self.codec.eos)
 
-    def predict(
-        self,
-        model: StepModel,
-        prompts: Sequence[np.ndarray],
-        config: SearchConfig,
-        limits: Sequence[int],
-        ids: Sequence[int] | None = None,
-    ) -> list[list[Hypothesis]]:
-        """The n best or n drawn texts that begin with each prompt, prompts included.
-
-        Args:
-            prompts: tokens without an end mark.
-            limits: largest length of each text in tokens, END counted.
-            ids: what random draws depend on; the place in `prompts` when not given.
-        """
-        device, bos, eos = device_of(model), self.codec.bos, self.codec.eos
-        batch = {"tgt_in": torch.full((len(prompts), 1), bos, device=device)}
-        longest = torch.tensor(list(limits), device=device)
-        prefixes = [Prefix(prompt.tolist()) for prompt in prompts]
-        rules = make_rules(
-            batch, config, eos=eos, limits=longest, prefixes=prefixes, spellings=None
-        )
-        common: Any = {"bos": bos, "eos": eos, "config": config, "limits": longest, "rules": rules}
-        if config.method == "sample":
-            return sample(model, batch, **common, ids=ids)
-        return beam(model, batch, **common)
-
-    def continuation(self, prompt: np.ndarray, hypothesis: Hypothesis) -> str:
-        """What a text says after its prompt."""
-        begun = self.codec.decode(prompt.tolist())
-        return self.codec.decode(hypothesis.tokens)[len(begun) :]
+    def continuing(self, model: StepModel, data: DataConfig) -> Continuing:
+        """The model as one that goes on with texts."""
+        return Continuing(model, self.codec, window_size(data))
 
 
 class LanguageValidator(Validator):
     """Loss and perplexity over all tokens of all texts, each once, and a few drawn continuations.
 
-    Args:
-        size: tokens of a window; longer texts are scored in several.
+    Texts longer than those of the training data are scored in several windows.
     """
 
-    def __init__(self, task: Language, store: Store, metric: str, size: int) -> None:
+    def __init__(self, task: Language, store: Store, metric: str, data: DataConfig) -> None:
         super().__init__(metric, task.prefers_less(metric))
-        self.task = task
+        self.task, self.data = task, data
         self.texts = StoredTexts(store["text"], task.codec.eos)
-        self.windows = list(windows_of(self.texts.lengths(), size))
+        self.windows = list(windows_of(self.texts.lengths(), window_size(data)))
 
     def batches(self) -> Iterator[Batch]:
         for _, batch in window_batches(self.texts, self.windows, self.task.codec.bos):
@@ -153,22 +124,24 @@ class LanguageValidator(Validator):
         """Beginnings of windows spread over the set, what was drawn after them, and the truth."""
         step = max(1, len(self.windows) // SAMPLES)
         chosen = self.windows[::step][:SAMPLES]
-        shown = [self.texts[w.text][w.start : w.stop] for w in chosen]
-        prompts = [tokens[: min(PROMPT, len(tokens) // 2)] for tokens in shown]
-        limits = [len(prompt) + CONTINUED for prompt in prompts]
-        found = self.task.predict(model, prompts, DRAWN, limits)
+        shown = [self.texts[w.text][w.start : w.stop].tolist() for w in chosen]
+        prompts = [Prefix(tokens[: min(PROMPT, len(tokens) // 2)]) for tokens in shown]
+        found = self.task.continuing(model, self.data).find(
+            prompts, DRAWN, [CONTINUED] * len(prompts)
+        )
         return [
             (
-                self.task.codec.decode(prompt.tolist()),
-                self.task.continuation(prompt, best),
-                self._truth(tokens, len(prompt)),
+                self.task.codec.decode(prompt.tokens),
+                self._after(prompt.tokens, best.tokens),
+                self._after(prompt.tokens, tokens[len(prompt.tokens) :][:CONTINUED]),
             )
             for tokens, prompt, [best] in zip(shown, prompts, found, strict=True)
         ]
 
-    def _truth(self, tokens: np.ndarray, cut: int) -> str:
+    def _after(self, begun: Sequence[int], tokens: Sequence[int]) -> str:
+        """What tokens say after others."""
         decode = self.task.codec.decode
-        return decode(tokens[: cut + CONTINUED].tolist())[len(decode(tokens[:cut].tolist())) :]
+        return decode([*begun, *tokens])[len(decode(begun)) :]
 
 
 def window_size(data: DataConfig) -> int:

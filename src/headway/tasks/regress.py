@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..data.batches import Batches
-from ..data.codecs import Codec, TextConfig
+from ..data.codecs import Codec, TextCodec, TextConfig
 from ..data.corpora import DataConfig
 from ..data.store import Store
 from ..data.values import ValueCodec
@@ -66,6 +66,11 @@ class Regress(Task):
         return cls(Texts.load(folder), ValueCodec.load(folder / "value.json"))
 
     @property
+    def codec(self) -> TextCodec:
+        """Of the texts."""
+        return self.texts.codec
+
+    @property
     def codecs(self) -> dict[str, Codec]:
         return {**self.texts.codecs, "value": self.value}
 
@@ -74,11 +79,11 @@ class Regress(Task):
 
     @property
     def vocabularies(self) -> Vocabularies:
-        return Vocabularies(self.texts.codec.tokenizer.size, 1, shared=False)
+        return Vocabularies(self.codec.tokenizer.size, 1, shared=False)
 
     def describe(self) -> dict[str, Any]:
         return {
-            "kind": self.texts.codec.tokenizer.settings.kind,
+            "kind": self.codec.tokenizer.settings.kind,
             "source": self.vocabularies.source,
             "target": 1,
             "shared": False,

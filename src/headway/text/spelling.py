@@ -90,6 +90,18 @@ def begin(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
     return tokens, opening
 
 
+def take_up(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
+    """The tokens of a text that goes on, and the bytes that must come next.
+
+    A space at its end belongs to the word that follows, as in every text that a vocabulary of words
+    or pieces of words was learned from: it is left to that word, which has to begin with it.
+    """
+    whole = tokenizer.settings.kind in ("characters", "bytes")
+    if whole or not text.endswith(" ") or not text[-2:-1].strip():
+        return tokenizer.encode(text), b""
+    return tokenizer.encode(text[:-1]), b" "
+
+
 def _check(tokenizer: "Tokenizer", text: str, tokens: Sequence[int], opening: bytes) -> None:
     if tokenizer.specials["unk"] in tokens:
         raise DataError(

@@ -241,7 +241,7 @@ def test_a_command_for_translation_names_those_that_fit(by_lines, folder):
         load_for("translate", api.Translator, path)
     assert str(caught.value) == (
         f"headway translate has no use for {path}, which was trained for task 'language'; "
-        f"try headway evaluate {path} or headway score {path}"
+        f"try headway evaluate {path} or headway generate {path} or headway score {path}"
     )
     assert load_for("score", api.LanguageModel, path).score([""])
 
@@ -267,7 +267,7 @@ def test_a_resumed_run_has_nothing_left_to_do(by_blocks, folder):
 
 def test_its_report_shows_continuations(by_blocks, folder):
     page = write_report(folder / "blocks").read_text("utf-8")
-    assert "headway score" in page
+    assert "headway generate" in page
     assert "headway translate" not in page
     assert "Perplexity" in page
     assert info(RunDir.open(folder / "blocks"))["best"]["metric"] == "loss"

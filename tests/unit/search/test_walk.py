@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from headway.errors import RunError
 from headway.models.table import TableModel
-from headway.search import Hypothesis, SearchConfig, forced, greedy, sample
+from headway.search import (
+    Hypothesis,
+    SearchConfig,
+    beam,
+    forced,
+    greedy,
+    make_rules,
+    sample,
+    stream,
+)
 from headway.search.walk import _draw, _truncate, _uniforms
 
 BOS, EOS = 0, 1
@@ -251,7 +260,8 @@ def test_sentences_leave_when_all_their_samples_are_done(recurrent, make_batch):
     longest = [max(len(one.token_log_probs) for one in two) for two in found]
     assert len(set(longest)) > 2
     # With seven sentences each is more than the share from which on sentences leave.
-    assert sizes == [(sum(n > t for n in longest), 2, 1) for t in range(max(longest))]
+    expected = [(sum(n > t for n in longest), 2, 1) for t in range(max(longest))]
+    assert sizes == [(len(SOURCES), 1, 1), *expected[1:]]  # the first step is one for both
 
 
 def test_nan_is_refused(markov, make_batch):
@@ -260,3 +270,65 @@ def test_nan_is_refused(markov, make_batch):
     for search in (greedy, sample):
         with pytest.raises(RunError, match=r"the model's output is not a number"):
             search(model, make_batch([[1]]), bos=BOS, eos=EOS)
+
+
+# What is gone on from, and one that grows
+
+
+@pytest.mark.parametrize("search", [greedy, sample, beam])
+def test_what_follows_a_prefix_is_what_follows_it_anyway(search):
+    """After "a" there is "b" with 0.4 and the end with 0.6; neither is told of "a" itself."""
+    drawn = settings(n_best=4000, seed=2, alpha=0.0)
+    config = drawn if search is sample else SearchConfig(alpha=0.0)
+    common = {"bos": 0, "eos": 1, "config": config, "limits": torch.tensor([4])}
+    model = TableModel(CHANCES)
+    [found] = search(model, ONE, **common, prefix=torch.tensor([[model.encode("a")[0]]]))
+    best = found[0] if isinstance(found, list) else found
+    assert (best.tokens, best.finished) == ([], True)
+    assert best.log_prob == best.score == pytest.approx(math.log(0.6))
+    assert best.token_log_probs == pytest.approx([math.log(0.6)])
+    if search is sample:
+        share = sum(one.tokens == model.encode("b") for one in found) / 4000
+        assert share == pytest.approx(0.4, abs=0.03)
+
+
+@pytest.mark.parametrize("method", ["sample", "beam"])
+def test_a_stream_gives_the_tokens_of_what_would_be_found(recurrent, make_batch, method):
+    config = SearchConfig(method=method, beam=1, max_length=15)
+    for seed in range(6):
+        model, batch = recurrent(seed), make_batch([SOURCES[2]])
+        common = {"bos": BOS, "eos": EOS, "config": config, "limits": torch.tensor([15])}
+        if method == "sample":
+            [[expected]] = sample(model, batch, **common, ids=[7])
+        else:
+            [expected] = greedy(model, batch, **common)
+        growing = stream(model, batch, **common, ids=[7])
+        tokens = [next(growing) for _ in expected.tokens]
+        assert tokens == expected.tokens
+        with pytest.raises(StopIteration) as end:
+            next(growing)
+        assert end.value.value == expected
+
+
+def test_a_stream_that_is_stuck_ends():
+    model = TableModel({"": {"a": 0.0}})
+    growing = stream(model, ONE, bos=0, eos=1, limits=torch.tensor([5]))
+    assert list(growing) == model.encode("a")
+
+
+def test_n_grams_of_what_stood_before_do_not_come_again():
+    """Of "a b a" the next is "b" again, unless no two tokens may repeat: then the end."""
+    again = {"b": math.log(0.9), "END": math.log(0.1)}
+    model = TableModel({"": {"a": 0.0}, "a": {"b": 0.0}, "a b": {"a": 0.0}, "a b a": again})
+    prefix, limits = torch.tensor([model.encode("a b a")]), torch.tensor([1])
+    found = []
+    for no_repeat in (0, 2):
+        config = SearchConfig(beam=1, no_repeat=no_repeat)
+        rules = make_rules(ONE, config, eos=1, limits=limits, before=prefix)
+        common = {"bos": 0, "eos": 1, "config": config, "limits": limits, "rules": rules}
+        [best] = greedy(model, ONE, **common, prefix=prefix)
+        found.append((model.decode(best.tokens), best.log_prob))
+    assert found == [
+        ("b", pytest.approx(math.log(0.9))),
+        ("", pytest.approx(math.log(0.1))),
+    ]

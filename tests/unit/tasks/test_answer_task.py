@@ -267,7 +267,7 @@ def test_dropout_of_merges_is_refused(tmp_path):
 
 def test_the_families_that_fit():
     able = {name for name, family in FAMILIES.items() if TASKS["answer"].fits(family)}
-    assert able == {"encoder", "recurrent_encoder"}
+    assert able == {"encoder", "recurrent_encoder", "unilm"}
     config = RunConfig(DATA, task="answer")
     assert (config.model.family, config.answer) == ("encoder", AnswerConfig())
     assert (config.kind.how, config.kind.size) == (config.answer, DATA.max_length)

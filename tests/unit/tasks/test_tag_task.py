@@ -157,5 +157,5 @@ def test_metrics_it_does_not_have(tmp_path):
 
 def test_the_families_that_fit():
     able = {name for name, family in FAMILIES.items() if TASKS["tag"].fits(family)}
-    assert able == {"encoder", "recurrent_encoder"}
+    assert able == {"encoder", "recurrent_encoder", "unilm"}
     assert RunConfig(DATA, task="tag").model.family == "encoder"

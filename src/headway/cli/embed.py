@@ -1,0 +1,225 @@
+"""`headway embed`: vectors of lines of text, and how near they are to each other."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from ..errors import ConfigError, DataError
+from .options import Cut, Json, Run, Threads, set_threads, whole, writing
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..api import Embedder
+
+CHUNK_LINES = 4096
+NEARNESS = "Nearness"
+
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE", help="Files of texts, one in a line; - or none: standard input."
+    ),
+]
+PoolingName = Annotated[
+    str | None,
+    typer.Option(
+        "--pooling",
+        metavar="mean|first",
+        help="The vector of a text: the mean of the states of its tokens, or that of the first; "
+        "else as the run does it.",
+    ),
+]
+Normalise = Annotated[
+    bool | None,
+    typer.Option(
+        "--normalise/--no-normalise",
+        help="Whether vectors get length 1; else only if the model was imported as one of these.",
+    ),
+]
+Word = Annotated[
+    str | None,
+    typer.Option(
+        "--word",
+        metavar="WORD",
+        help="The vector of this word as it stands in each text, in place of the text's own.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="Write all vectors here, as NumPy's .npy."),
+]
+Compare = Annotated[
+    bool,
+    typer.Option(
+        "--compare", help="Print the cosines of each two texts.", rich_help_panel=NEARNESS
+    ),
+]
+Nearest = Annotated[
+    str | None,
+    typer.Option(
+        "--nearest",
+        metavar="FILE",
+        help="Print the texts of this file that are nearest to each text, by cosine.",
+        rich_help_panel=NEARNESS,
+    ),
+]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        "--top",
+        parser=whole,
+        metavar="N",
+        help="How many of them; 5 unless given.",
+        rich_help_panel=NEARNESS,
+    ),
+]
+Lines = tuple[list[str], list[str]]
+"""Texts, and what messages call them."""
+
+
+def embed(
+    run: Run,
+    files: Files = None,
+    pooling: PoolingName = None,
+    normalise: Normalise = None,
+    word: Word = None,
+    cut: Cut = False,
+    out: Out = None,
+    as_json: Json = False,
+    compare: Compare = False,
+    nearest: Nearest = None,
+    top: Top = None,
+    threads: Threads = None,
+) -> None:
+    """Makes vectors of texts with a run whose model reads.
+
+    Without further options: one JSON object for each line, with text and vector. Such runs are
+    those of the families encoder and recurrent_encoder, whatever they were trained for. A word is
+    looked for as a whole word, in capitals or not; where it is several tokens or stands there
+    several times, its vector is the mean.
+
+    Example: headway embed runs/mine sentences.txt --word bank --compare
+    """
+    from ..api import load
+    from ..api.embedding import Embedder, Pooling
+
+    _check_options(out, compare, nearest, top)
+    if pooling is not None and pooling not in get_args(Pooling):
+        raise ConfigError(f"--pooling {pooling}: expected mean or first")
+    set_threads(threads)
+    embedder = Embedder(load(run), pooling, normalise)  # type: ignore[arg-type]
+    vectors = _Vectors(embedder, word, cut)
+    if out is not None:
+        _write(vectors, files or ["-"], out, as_json)
+    elif compare:
+        _print_cosines(*vectors.all(files or ["-"]), as_json)
+    elif nearest is not None:
+        _print_nearest(vectors, files or ["-"], nearest, top or 5, as_json)
+    else:
+        for texts, found in vectors.chunks(files or ["-"]):
+            for text, vector in zip(texts, found.tolist(), strict=True):
+                print(json.dumps({"text": text, "vector": vector}, ensure_ascii=False))
+            print(end="", flush=True)
+
+
+def _check_options(out: Path | None, compare: bool, nearest: str | None, top: int | None) -> None:
+    given = {"--out": out is not None, "--compare": compare, "--nearest": nearest is not None}
+    chosen = [option for option, is_given in given.items() if is_given]
+    if len(chosen) > 1:
+        raise ConfigError(f"{' and '.join(chosen)} do not go together; leave out all but one")
+    if top is not None and nearest is None:
+        raise ConfigError("--top says how many of --nearest are printed; give --nearest FILE")
+    if top is not None and top < 1:
+        raise ConfigError(f"--top {top}: expected a number from 1 on")
+
+
+class _Vectors:
+    """Vectors of the lines of files."""
+
+    def __init__(self, embedder: "Embedder", word: str | None, cut: bool) -> None:
+        self.embedder, self.word = embedder, word
+        self.options: dict[str, Any] = {"too_long": "cut" if cut else "refuse"}
+
+    def chunks(self, files: Sequence[str]) -> Iterator[tuple[list[str], "np.ndarray"]]:
+        """Some thousand lines at a time."""
+        for texts, places in _chunks(files):
+            given = {**self.options, "places": places}
+            if self.word is None:
+                yield texts, self.embedder.embed(texts, **given)
+            else:
+                yield texts, self.embedder.embed_word(texts, self.word, **given)
+
+    def all(self, files: Sequence[str]) -> tuple[list[str], "np.ndarray"]:
+        """All at once.
+
+        Raises:
+            DataError: there are none.
+        """
+        import numpy as np
+
+        found = list(self.chunks(files))
+        if not found:
+            raise DataError(f"{', '.join(files)}: no lines; expected a text in each")
+        return [text for texts, _ in found for text in texts], np.concatenate([v for _, v in found])
+
+
+def _chunks(files: Sequence[str]) -> Iterator[Lines]:
+    from ..data.lines import read_lines
+
+    for file in files:
+        name = "standard input" if file == "-" else file
+        lines, done = read_lines(file), 0
+        while chunk := list(islice(lines, CHUNK_LINES)):
+            yield chunk, [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
+            done += len(chunk)
+
+
+def _write(vectors: _Vectors, files: Sequence[str], out: Path, as_json: bool) -> None:
+    import numpy as np
+
+    _, found = vectors.all(files)
+    with writing("--out", out), out.open("wb") as file:
+        np.save(file, found)
+    n, width = found.shape
+    record = {"out": str(out), "n": n, "width": width}
+    print(json.dumps(record) if as_json else f"{out}: {n} vectors of {width} numbers")
+
+
+def _print_cosines(texts: list[str], vectors: "np.ndarray", as_json: bool) -> None:
+    from ..api import cosines
+
+    rows = cosines(vectors, vectors).tolist()
+    if as_json:
+        print(json.dumps({"texts": texts, "cosines": rows}, ensure_ascii=False))
+        return
+    width = max(6, len(str(len(rows))))
+    number = len(str(len(rows)))
+    print(" " * number, *(f"{i:>{width}}" for i in range(1, len(rows) + 1)))
+    for i, (text, row) in enumerate(zip(texts, rows, strict=True), 1):
+        print(f"{i:>{number}}", *(f"{value:>{width}.3f}" for value in row), f" {text}")
+
+
+def _print_nearest(
+    vectors: _Vectors, files: Sequence[str], among: str, top: int, as_json: bool
+) -> None:
+    from ..api import nearest
+
+    known, their = vectors.all([among])
+    for texts, found in vectors.chunks(files):
+        for text, best in zip(texts, nearest(found, their, top), strict=True):
+            if as_json:
+                near = [
+                    {"text": known[one.index], "line": one.index + 1, "cosine": one.cosine}
+                    for one in best
+                ]
+                print(json.dumps({"text": text, "nearest": near}, ensure_ascii=False))
+                continue
+            print(text)
+            for one in best:
+                print(f"  {one.cosine:.4f}  {known[one.index]}")
+        print(end="", flush=True)

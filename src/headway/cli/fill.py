@@ -1,0 +1,57 @@
+"""`headway fill`: words for the gaps of a text."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ConfigError
+from .options import Json, Run, Threads, set_threads, whole
+
+if TYPE_CHECKING:
+    from ..api import Filled
+
+Text = Annotated[
+    str,
+    typer.Argument(metavar="TEXT", help="A text with [MASK] where a word is to be found."),
+]
+Top = Annotated[
+    int,
+    typer.Option("--top", parser=whole, metavar="N", help="How many words for each [MASK]."),
+]
+
+
+def fill(
+    run: Run, text: Text, top: Top = 5, as_json: Json = False, threads: Threads = None
+) -> None:
+    """Finds the likeliest words for each [MASK] of a text.
+
+    In TEXT the characters [MASK] stand for the control token that hides a word in training; in all
+    other commands they are characters like others. The run is one of task pretrain whose objective
+    is masked or masked_next. One line for each word: probability, tab, token. With several [MASK]
+    each is judged for itself, the others being unknown.
+
+    Example: headway fill runs/bert "a huge trout just [MASK] my line"
+    """
+    from ..api import Pretrained
+    from ..api.loading import load_for
+
+    if top < 1:
+        raise ConfigError(f"--top {top}: expected a number from 1 on")
+    set_threads(threads)
+    found = load_for("fill", Pretrained, run).fill(text, top)
+    if as_json:
+        print(json.dumps(asdict(found), ensure_ascii=False))
+    else:
+        print("\n".join(_lines(found)))
+
+
+def _lines(found: "Filled") -> Iterator[str]:
+    n = len(found.gaps)
+    for number, gap in enumerate(found.gaps, 1):
+        if n > 1:
+            yield f"--- [MASK] {number} of {n}"
+        for filler in gap:
+            yield f"{filler.probability:.6f}\t{filler.text}"
