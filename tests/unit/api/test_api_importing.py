@@ -11,6 +11,7 @@ import transformers
 from foreign_folders import TEXTS, make_folder
 
 import headway
+from headway.api.embedding import Embedder
 from headway.api.export import export
 from headway.cli import main
 from headway.data.collate import source_batch
@@ -132,11 +133,9 @@ def sentence_vectors(tokenizer, model, texts):
     return torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1))
 
 
-@torch.inference_mode()
 def our_vectors(ours, texts):
-    _, pooled = ours.model(source_batch(ours.task.codec.encode_batch(texts)))
     assert ours.run.facts["normalised"] is True
-    return torch.nn.functional.normalize(pooled)
+    return torch.from_numpy(Embedder(ours).embed(texts))
 
 
 @torch.inference_mode()
@@ -273,6 +272,24 @@ def test_an_import_is_the_beginning_of_another_run(imported, tmp_path, monkeypat
     file.write_text("[data]\ntrain = []\n")
     with pytest.raises(headway.api.config.ConfigError, match=r"data\.train is an empty list"):
         headway.train(headway.read_config(file), tmp_path / "nothing")
+
+
+def test_nothing_is_asked_of_a_model_without_a_head(imported, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "texts.txt").write_text("\n\n".join(TEXTS), encoding="utf-8")
+    run = str(imported["sentences"][1])
+    said = (
+        'headway: error: pretrain.objective = "none" asks nothing of a model, as of one that was '
+        "imported without a head; train another task from it with init, or choose another objective"
+    )
+    data = ["--data", str(tmp_path / "texts.txt"), "--format", "documents"]
+    assert main(["evaluate", run, *data]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    file = tmp_path / "run.toml"
+    file.write_text('task = "pretrain"\npretrain.objective = "none"\ndata.train = "texts.txt"\n')
+    assert main(["train", str(file), "--out", str(tmp_path / "new")]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    assert not (tmp_path / "new").exists()
 
 
 def refusal(folder, out):

@@ -29,6 +29,7 @@ DOCUMENTS = [
     )
     for d in range(5)
 ]
+ASKING = [name for name in OBJECTIVES if name != "none"]
 BLOCK = 20
 ASKING = [name for name in OBJECTIVES if name != "none"]
 READER = EncoderConfig(d_model=8, d_ff=8, n_heads=2, layers=1, dropout=0.0, segments=2)

@@ -86,7 +86,7 @@ class Layout:
 
     def _head(self, given: Reading) -> Head:
         if not self.signs:
-            return "linear"
+            return "words"
         return next((head for sign, head in self.signs.items() if given.holds(sign)), "none")
 
     def obstacles(
