@@ -123,6 +123,9 @@ def test_a_page_can_be_followed(page, place, monkeypatch):
     if "headway import models/" in text_of(page):
         lay_models(place)
     all_blocks = blocks(text_of(page))
+    for block in all_blocks:
+        if block.language == "text" and re.fullmatch(r"\w+\.txt", block.label):
+            (place / block.label).write_text(block.content)
     names: dict[str, Any] = {"__name__": "__main__"}
     for block, after in zip_longest(all_blocks, all_blocks[1:]):
         where = f"{page.name}:{block.line}"

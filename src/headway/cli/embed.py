@@ -96,10 +96,10 @@ def embed(
     top: Top = None,
     threads: Threads = None,
 ) -> None:
-    """Makes vectors of texts with a run whose model reads.
+    """Makes vectors of texts, or of a word in them.
 
-    Without further options: one JSON object for each line, with text and vector. Such runs are
-    those of the families encoder and recurrent_encoder, whatever they were trained for. A word is
+    Without further options: one JSON object for each line, with text and vector. The model is one
+    that reads (encoder, recurrent_encoder), whatever it was trained for. A word is
     looked for as a whole word, in capitals or not; where it is several tokens or stands there
     several times, its vector is the mean.
 
