@@ -128,7 +128,7 @@ RECURRENT_DECODERS: dict[str, dict[str, Any]] = {
     "lstm": {"cell": "lstm", "layers": 2},
 }
 UNILMS: dict[str, dict[str, Any]] = {
-    "bert": {"preset": "bert-tiny", "max_positions": 80, "output_bias": True},
+    "bert": {"preset": "bert-tiny", "output_bias": True},
     "relative": {"positions": "relative", "position_buckets": 8, "position_distance": 12},
 }
 MARKOVS: dict[str, dict[str, Any]] = {

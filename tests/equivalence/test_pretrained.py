@@ -284,7 +284,7 @@ def test_bert_under_the_three_masks(case):
     """One network: theirs takes a mask of every pair of tokens, with places and segments."""
     model, parts = tiny_bert(2 * PLACES)
     sizes = Vocabularies(VOCABULARY, VOCABULARY, shared=True, head="words")
-    settings = {**case.settings, "layers": L}
+    settings = {**case.settings, "layers": L, "max_positions": 2 * PLACES}
     ours, batch = built("unilm", sizes, **settings), pairs_of_texts()
     copy_backbone(parts, ours.backbone)
     for pattern in ("sequence to sequence", "left to right"):
