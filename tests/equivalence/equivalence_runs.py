@@ -29,10 +29,10 @@ def write_run_file(folder: Path, case: Case, train: dict[str, Any]) -> Path:
     model = {**SMALL.get(case.family, {}), "family": case.family, **case.settings}
     if not case.counts:
         model["dropout"] = 0.2
-    if case.family in ("transformer", "decoder", "encoder"):
+    if case.family in ("transformer", "decoder", "encoder", "unilm"):
         model |= {"attention_dropout": 0.1, "activation_dropout": 0.1}
     task, kind = ("translate", "tsv") if case.has_source else ("language", "txt")
-    if "classify" in case.abilities:
+    if "step" not in case.abilities:
         task, kind = "classify", "csv"
     tables: dict[str, dict[str, Any]] = {
         "data": {"train": f"train.{kind}", "valid": f"valid.{kind}"},

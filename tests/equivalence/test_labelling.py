@@ -55,7 +55,7 @@ def logits_of(model, batch):
 
 @equivalence("batch", "classify")
 def test_a_batch_is_labelled_as_its_texts_are(case):
-    model, batch = case.build(), some_texts()
+    model, batch = case.build(head="linear"), some_texts()
     alone = torch.cat([logits_of(model, rows(batch, i, i + 1)) for i in range(6)])
     torch.testing.assert_close(logits_of(model, batch), alone, **CLOSE)
     assert alone.std(0).min() > 1e-3  # unlike texts, unlike answers
@@ -63,14 +63,14 @@ def test_a_batch_is_labelled_as_its_texts_are(case):
 
 @equivalence("padded", "classify")
 def test_padding_changes_no_label(case):
-    model, batch = case.build(), some_texts()
+    model, batch = case.build(head="linear"), some_texts()
     found = logits_of(model, more_padding(batch))
     torch.testing.assert_close(found, logits_of(model, batch), **CLOSE)
 
 
 @equivalence("edges", "classify")
 def test_an_empty_text_a_word_and_the_longest_text_are_labelled(case):
-    model, batch = case.build(), some_texts(lengths=(0, 1, 39))
+    model, batch = case.build(head="linear"), some_texts(lengths=(0, 1, 39))
     found = logits_of(model, batch)
     assert found.shape == (3, LABELS)
     assert found.isfinite().all()
@@ -122,7 +122,7 @@ def test_an_empty_text_a_word_and_the_longest_text_are_read(case, head):
 
 @equivalence("ensemble", "classify")
 def test_an_ensemble_of_one_is_the_model(case):
-    model, batch = case.build(), some_texts()
+    model, batch = case.build(head="linear"), some_texts()
     expected = logits_of(model, batch).log_softmax(1)
     torch.testing.assert_close(logits_of(Ensemble([model]), batch), expected, **CLOSE)
     torch.testing.assert_close(logits_of(Ensemble([model, model]), batch), expected, **CLOSE)
@@ -130,7 +130,7 @@ def test_an_ensemble_of_one_is_the_model(case):
 
 @equivalence("fused", "classify", "attend")
 def test_looking_changes_nothing(case):
-    model, batch = case.build(), some_texts()
+    model, batch = case.build(head="linear"), some_texts()
     fused = logits_of(model, batch)
     with capture(model) as maps:
         eager = logits_of(model, batch)
@@ -145,7 +145,7 @@ def is_trained(case):
 
 
 def updater_of(case, dropout=0.0):
-    model = case.build(dropout=dropout)
+    model = case.build(dropout=dropout, head="linear")
     # Plain gradient descent: Adam would blow up rounding where a gradient is almost zero.
     optimizer = torch.optim.SGD(model.parameters(), lr=LR)
     return Updater(LabelLoss(model, 0.1).train(), optimizer, 5, 1.0, Processes(), workers=1)
@@ -192,7 +192,7 @@ def test_torch_encoder(case):
     theirs = torch.nn.TransformerEncoder(layer, 2, norm, enable_nested_tensor=False)
     for parameter in theirs.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
-    model, batch = case.build(), some_texts()
+    model, batch = case.build(head="linear"), some_texts()
     backbone = model.backbone
     copy_layers(theirs.eval(), backbone)
     if norm is not None:
@@ -244,7 +244,7 @@ def label_by_cells(model, text):
 
 @equivalence("refer", only=lambda case: case.family == "recurrent_encoder")
 def test_torch_cells(case):
-    model, batch = case.build(), some_texts()
+    model, batch = case.build(head="linear"), some_texts()
     found = logits_of(model, batch)
     for row, valid in enumerate(batch["src_valid"]):
         expected = label_by_cells(model, batch["src"][row][valid])
@@ -256,7 +256,7 @@ def test_scikit_learn(case):
     from sklearn.feature_extraction import text
     from sklearn.linear_model import LogisticRegression
 
-    model = case.build()
+    model = case.build(head="linear")
     lines = [" ".join(map(str, tokens[:-1])) for tokens, _ in labelled()]
     kind = text.TfidfVectorizer if model.config.weighting == "tfidf" else text.CountVectorizer
     vectors = kind(ngram_range=model.config.ngrams, token_pattern=r"\S+")

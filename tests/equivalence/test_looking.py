@@ -13,6 +13,7 @@ from equivalence_cases import CASES, EOS, make_batch, words
 from headway.api.close_look import look_closely
 from headway.api.inspection import Background, Inspected, Inspection
 from headway.api.results import Output
+from headway.models.unilm import Unilm
 from headway.nn.capture import capture
 
 ATTENDING = [case for case in CASES if "attend" in case.abilities]
@@ -26,7 +27,7 @@ LENGTHS = [(5, 7), (4, 4), (3, 2), (0, 0)]
 
 def batch_for(case, n_source, n_target):
     batch = make_batch([words(n_source, 1)], [words(n_target, 2)])
-    if "classify" in case.abilities:
+    if "step" not in case.abilities:
         return {name: batch[name] for name in ("src", "src_valid")}
     if not case.has_source:
         return {name: value for name, value in batch.items() if not name.startswith("src")}
@@ -72,9 +73,19 @@ def parts_of(data):
 
 
 def captured(model, batch):
+    """Maps by name; those of a stream of source and target are cut apart, by hand."""
     with torch.inference_mode(), capture(model) as maps:
         model(batch)
-    return {name: weights[0].numpy() for name, weights in maps.items()}
+    found = {name: weights[0].numpy() for name, weights in maps.items()}
+    if not isinstance(model, Unilm):
+        return found
+    S, parts = batch["src"].size(1), {}
+    for name, weights in found.items():
+        parts[f"{name}.encoder"] = weights[:, :S, :S]
+        parts[f"{name}.cross"] = weights[:, S:, :S]
+        parts[f"{name}.decoder"] = weights[:, S:, S:]
+        assert not weights[:, :S, S:].any()
+    return parts
 
 
 @attending
@@ -100,7 +111,9 @@ def test_a_product_is_sent_as_queries_and_keys(case):
     data = inspected(case, batch_for(case, 5, 7)).to_dict()
     for part in parts_of(data):
         is_own = part["kind"] != "cross"  # relative positions are of words of one sequence
-        assert part["form"] == ("weights" if is_own and is_biased else expected)
+        is_share = case.family == "unilm" and part["kind"] != "encoder"  # of a larger softmax
+        is_plain = not (is_own and is_biased) and not is_share
+        assert part["form"] == (expected if is_plain else "weights")
 
 
 @attending
@@ -114,6 +127,8 @@ def test_what_all_heads_add_is_what_the_module_puts_out(case):
             )
     captured(model, batch)
     data = inspected(case, batch).to_dict()
+    if case.family == "unilm":
+        added = added_in_stream(added, data, batch["src"].size(1))
     for part in parts_of(data):
         out = field(data, part, "out")
         if case.family == "recurrent":
@@ -129,6 +144,21 @@ def test_what_all_heads_add_is_what_the_module_puts_out(case):
         assert (bias is None) == (case.settings.get("bias") is False)
         found = found if bias is None else found + bias
         np.testing.assert_allclose(found, added[f"{part['name']}.out"], atol=1e-5)
+
+
+def added_in_stream(added, data, n_source):
+    """What each part adds, of what a stream adds in all: the rest is what the other parts add."""
+    found = {}
+    for name, total in added.items():
+        owner = name.removesuffix(".out")
+        parts = {part["kind"]: part for part in parts_of(data) if owner in part["name"]}
+        found[f"{owner}.encoder.out"] = total[:n_source]
+        for one, other in (("cross", "decoder"), ("decoder", "cross")):
+            value, out = (field(data, parts[other], part) for part in ("value", "out"))
+            weights = weights_of(data, parts[other])
+            heads = np.concatenate([w @ v for w, v in zip(weights, value, strict=True)], axis=1)
+            found[f"{owner}.{one}.out"] = total[n_source:] - heads @ out.T
+    return found
 
 
 @attending
@@ -150,6 +180,8 @@ def test_embedding_and_position_are_what_the_first_layer_reads(case):
         for one in given
         if one
     ]
+    if case.family == "unilm":
+        found = [np.concatenate(found)]
     assert len(found) == len(read) > 0
     for expected in read.values():
         assert any(

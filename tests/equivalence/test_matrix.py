@@ -19,6 +19,7 @@ markov                    x  x  .  x  x  x  x  x  x  .  x  x  x  .  x  x  .
 bag                       .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
 recurrent_encoder         .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  x  x
 encoder                   .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  x  x
+unilm                     x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  .
 transformer post-norm     x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 transformer rms           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 transformer rotary        x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
@@ -56,6 +57,8 @@ encoder bert              .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 encoder relative          .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 recurrent_encoder lstm    .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 recurrent_encoder rnn mean.  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
+unilm bert                x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+unilm relative            x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 bag counts                .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
 """  # noqa: E501
 

@@ -109,8 +109,8 @@ def bert_sizes():
     }
 
 
-def tiny_bert():
-    config = transformers.BertConfig(**bert_sizes(), max_position_embeddings=PLACES)
+def tiny_bert(places=PLACES):
+    config = transformers.BertConfig(**bert_sizes(), max_position_embeddings=places)
     model = randomised(transformers.BertForPreTraining(config))
     body, words_head = model.bert, model.cls.predictions
     return model, Parts(
@@ -184,7 +184,15 @@ def tiny_distilbert():
 
 @torch.no_grad()
 def copy_encoder(theirs, ours):
-    backbone = ours.backbone
+    copy_backbone(theirs, ours.backbone)
+    dense, norm, bias = theirs.masked
+    copy_linear(ours.masked.dense, dense)
+    copy_norm(ours.masked.norm, norm)
+    ours.masked.output.bias.copy_(bias)
+
+
+@torch.no_grad()
+def copy_backbone(theirs, backbone):
     backbone.embedding.copy_(theirs.word.weight)
     backbone.positions.weight.copy_(theirs.position)
     copy_norm(backbone.embedding_norm, theirs.norm)
@@ -199,10 +207,6 @@ def copy_encoder(theirs, ours):
         copy_linear(mine.feed.outer, other.outer)
         copy_norm(mine.attention_residual.norm, other.attention_norm)
         copy_norm(mine.feed_residual.norm, other.feed_norm)
-    dense, norm, bias = theirs.masked
-    copy_linear(ours.masked.dense, dense)
-    copy_norm(ours.masked.norm, norm)
-    ours.masked.output.bias.copy_(bias)
 
 
 def some_pairs(fill):
@@ -272,6 +276,46 @@ def test_what_came_of_bert(case, make, fill):
     check_words(ours, read_by_theirs(model, batch), batch)
     unused = 2 * D if make is tiny_roberta else 0  # positions of padding
     assert n_weights(ours) == n_weights(model) - unused
+
+
+@torch.inference_mode()
+@equivalence("refer", only=lambda case: case.name == "unilm bert")
+def test_bert_under_the_three_masks(case):
+    """One network: theirs takes a mask of every pair of tokens, with places and segments."""
+    model, parts = tiny_bert(2 * PLACES)
+    sizes = Vocabularies(VOCABULARY, VOCABULARY, shared=True, head="words")
+    settings = {**case.settings, "layers": L}
+    ours, batch = built("unilm", sizes, **settings), pairs_of_texts()
+    copy_backbone(parts, ours.backbone)
+    for pattern in ("sequence to sequence", "left to right"):
+        if pattern == "left to right":
+            batch = {name: value for name, value in batch.items() if not name.startswith("src")}
+        states = stream_by_theirs(model.bert, batch)
+        valid = batch["tgt_valid"]
+        torch.testing.assert_close(ours(batch)[valid], states[valid], **CLOSE)
+    read = some_pairs(fill=0)
+    found = read_by_theirs(model, read, token_type_ids=read["segment"]).hidden_states[-1]
+    valid = read["src_valid"]
+    torch.testing.assert_close(ours.backbone(read)[0][valid], found[valid], **CLOSE)
+
+
+def stream_by_theirs(body, batch):
+    """States of the target, one sentence after another, without padding."""
+    tgt, rows = batch["tgt_in"], []
+    for b in range(tgt.size(0)):
+        src = batch["src"][b][batch["src_valid"][b]] if "src" in batch else tgt[b, :0]
+        S, T = len(src), tgt.size(1)
+        mask = torch.zeros(S + T, S + T, dtype=torch.bool)
+        mask[:, :S] = True
+        mask[S:, S:] = torch.ones(T, T).tril().bool()
+        added = torch.zeros(1, 1, S + T, S + T).masked_fill(~mask, torch.finfo(torch.float32).min)
+        found = body(
+            torch.cat([src, tgt[b]])[None],
+            attention_mask=added,
+            token_type_ids=torch.tensor([[0] * S + [1] * T]),
+        )
+        rows.append(found.last_hidden_state[0, S:])
+    return torch.stack(rows)
 
 
 # Encoder-decoders

@@ -4,7 +4,7 @@ Any family is looked at in the same way: what attends from output to input is to
 its weights, not by its name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,6 +19,7 @@ from ..models import SequenceModel
 from ..nn.capture import capture
 
 Layer = int | Literal["mean"]
+Kind = Literal["encoder", "decoder", "cross"]
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,9 @@ def look(
     shape = (batch["tgt_in"].size(1), batch["src"].size(1))  # (T, S)
     for number, model in enumerate(models):
         device = next(model.parameters()).device
-        with capture(model) as maps:
+        with capture(model) as seen:
             model({name: value.to(device) for name, value in batch.items()})
+        maps = dict(_told_apart(seen, *shape))
         mark = f"{number}." if len(models) > 1 else ""
         found |= {mark + name: weights.float().cpu() for name, weights in maps.items()}
         crossing.append([mark + name for name, w in maps.items() if tuple(w.shape[2:]) == shape])
@@ -106,6 +108,24 @@ def _pairs(
     sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(sources, targets, strict=True))
+
+
+def _told_apart(
+    maps: Mapping[str, Tensor], n_target: int, n_source: int
+) -> Iterator[tuple[str, Tensor]]:
+    """Maps of each sequence and between them, also of models that read both as one stream."""
+    for name, weights in maps.items():
+        if tuple(weights.shape[2:]) != (n_source + n_target,) * 2:
+            yield name, weights
+            continue
+        for kind, (rows, columns) in in_stream(n_source).items():
+            yield f"{name}.{kind}", weights[:, :, rows, columns]
+
+
+def in_stream(n_source: int) -> dict[Kind, tuple[slice, slice]]:
+    """Rows and columns of each attention, where the target stands behind the source."""
+    source, target = slice(n_source), slice(n_source, None)
+    return {"encoder": (source, source), "cross": (target, source), "decoder": (target, target)}
 
 
 def told_apart(batch: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from ..models import SequenceModel
 from ..nn.capture import Attended, Details, capture_details
 from ..tasks.validation import device_of
-from .attention import told_apart
+from .attention import Kind, in_stream, told_apart
 
-Kind = Literal["encoder", "decoder", "cross"]
 Side = Literal["source", "target"]
 Inputs = tuple[np.ndarray, np.ndarray | None]
 """Embeddings of a sequence and the position codes that were added to them, (T, D) each."""
@@ -80,11 +79,42 @@ def look_closely(model: Any, batch: Mapping[str, Tensor]) -> Seen:
         device = device_of(model)
         logits = _logits(model, {name: value.to(device) for name, value in batch.items()})
     sizes = {padded[side]: (side, own[side]) for side in own}
+    if len(own) > 1:
+        details = _unstreamed(details, padded["source"], padded["target"])
     return Seen(
         logits.float().log_softmax(-1).cpu().numpy(),
         list(_parts(model, details, sizes)),
         _inputs(details, sizes),
     )
+
+
+def _unstreamed(details: Details, n_source: int, n_target: int) -> Details:
+    """What was seen of a model that reads source and target as one stream, as of two sequences.
+
+    The words of a target share their weights out between both; in the two parts of these, the
+    weights are no softmax.
+    """
+    both, found = n_source + n_target, Details()
+    for name, one in details.attended.items():
+        if one.weights.shape[2:] != (both, both):
+            found.attended[name] = one
+            continue
+        for kind, (rows, columns) in in_stream(n_source).items():
+            found.attended[f"{name}.{kind}"] = Attended(
+                one.weights[:, :, rows, columns],
+                one.query[:, :, rows],
+                one.key[:, :, columns],
+                one.value[:, :, columns],
+                one.scale if kind == "encoder" else None,
+            )
+    for name, (embedded, codes) in details.embedded.items():
+        if embedded.size(-2) != both:
+            found.embedded[name] = embedded, codes
+            continue
+        for side, part in (("source", slice(n_source)), ("target", slice(n_source, None))):
+            some = None if codes is None else codes[part]
+            found.embedded[f"{name}.{side}"] = embedded[..., part, :], some
+    return found
 
 
 def _keys(batch: Mapping[str, Tensor]) -> dict[Side, str]:
@@ -147,12 +177,18 @@ def _part(
         key=_array(attended.key)[:, :n_columns],
         value=value,
     )
-    out = getattr(model.get_submodule(name), "out", None)
+    out = getattr(_owner(model, name), "out", None)
     if isinstance(out, nn.Linear) and out.in_features == value.shape[0] * value.shape[2]:
         bias = None if out.bias is None else out.bias.float().cpu().numpy()
         part = replace(part, out=out.weight.float().cpu().numpy(), bias=bias)
     is_product = part.scale is not None and np.allclose(product_weights(part), weights, atol=CLOSE)
     return part if is_product else replace(part, scale=None)
+
+
+def _owner(model: nn.Module, name: str) -> nn.Module:
+    """What attends; of a stream, its name has the kind behind it."""
+    found = dict(model.named_modules())
+    return found[name] if name in found else found[name.rpartition(".")[0]]
 
 
 def product_weights(part: Part) -> np.ndarray:

@@ -119,6 +119,9 @@ class RunConfig:
     def _check_positions(self) -> None:
         """That what has a row for each position has enough of them."""
         longest = max(self.data.max_length, self.data.block, self.search.max_length)
+        is_stream = getattr(self.model, "one_stream", False) and self.kind.has_source
+        if is_stream and not self.kind.in_sentences:
+            longest += self.data.max_length  # the source stands before it
         is_learned = getattr(self.model, "positions", None) == "learned"
         if is_learned and self.model.max_positions < longest:
             raise ValueError(

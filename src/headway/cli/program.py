@@ -60,8 +60,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "info": info.info,
     "config": config.config,
     "average": average.average,
-    "export": export.export,
     "import": importing.import_model,
+    "export": export.export,
 }
 # The class of all complaints about the command line, under a name that every typer has.
 UsageError = typer.BadParameter.__mro__[1]

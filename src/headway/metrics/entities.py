@@ -95,7 +95,8 @@ def entity_f1(
     resamples: int = 0,
 ) -> Score:
     """F1 of entities in percent, with a bootstrap interval over sentences; 0 if there are none."""
-    return _score("entity F1", "f1", _f1, outputs, references, reading, resamples)
+    name = "strict F1" if reading in ("bio", "iob1") else "entity F1"
+    return _score(name, "f1", _f1, outputs, references, reading, resamples)
 
 
 def entity_precision(

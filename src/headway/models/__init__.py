@@ -15,6 +15,7 @@ from .recurrent import RECURRENT
 from .recurrent_decoder import RECURRENT_DECODER
 from .recurrent_encoder import RECURRENT_ENCODER
 from .transformer import TRANSFORMER
+from .unilm import UNILM
 
 FAMILIES: dict[str, Family] = {
     family.name: family
@@ -28,6 +29,7 @@ FAMILIES: dict[str, Family] = {
         BAG,
         RECURRENT_ENCODER,
         ENCODER,
+        UNILM,
     )
 }
 

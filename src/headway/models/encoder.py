@@ -7,7 +7,7 @@ Transformers is in `transformer_layers.py`, the heads are in `heads.py`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from annotated_types import Ge, Gt
@@ -17,6 +17,7 @@ from torch.nn.functional import embedding
 from ..nn import masks
 from ..nn.dropout import Dropout
 from ..nn.pooling import Pooler, mean_pool
+from ..nn.positions import Place
 from .family import Family, Vocabularies, make_embedding
 from .heads import AnyReader, make_reader
 from .transformer_layers import (
@@ -41,6 +42,8 @@ Preset = Literal[
     "bert-base",
     "bert-large",
 ]
+
+Segments = Annotated[int, Ge(0)] | None
 
 USUAL: dict[str, Any] = {
     "residual": "pre",
@@ -70,10 +73,11 @@ BERT: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class EncoderConfig(LayerSettings):
-    """Encoder-only Transformer, which reads texts."""
+class EncoderSettings(LayerSettings):
+    """Settings of a Transformer that reads texts."""
 
-    family: Literal["encoder"] = "encoder"
+    usual: ClassVar[Mapping[str, Any]] = USUAL
+
     preset: Preset = "auto"  # type: ignore[assignment]
     """Sizes that go together; `auto` goes by the number of training examples. Those that begin with
     `bert-` make a BERT of the model: keys below say where that changes their default. Every key
@@ -96,7 +100,7 @@ class EncoderConfig(LayerSettings):
     """A norm after the sum of the embeddings; left out, it is true for BERT, else false."""
     layers: Size | None = None
     """Number of layers."""
-    segments: Annotated[int, Ge(0)] | None = None
+    segments: Segments = None
     """Kinds of parts that a text may have (the two of a pair), each with an embedding that is
     added to its tokens; left out, they are 2 for BERT, else 0."""
     pooling: Literal["auto", "mean", "first"] = "auto"
@@ -107,16 +111,23 @@ class EncoderConfig(LayerSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        usual = BERT if self.preset.startswith("bert-") else USUAL
+        usual = BERT if self.preset.startswith("bert-") else self.usual
         for name, value in usual.items():
             if getattr(self, name) in (None, "auto"):
                 object.__setattr__(self, name, value)
 
 
+@dataclass(frozen=True)
+class EncoderConfig(EncoderSettings):
+    """Encoder-only Transformer, which reads texts."""
+
+    family: Literal["encoder"] = "encoder"
+
+
 class Backbone(nn.Module):
     """Embeddings and layers, from resolved settings."""
 
-    def __init__(self, config: EncoderConfig, size: int) -> None:
+    def __init__(self, config: EncoderSettings, size: int) -> None:
         super().__init__()
         c: Any = config  # resolved: no size is None
         self.config = config
@@ -135,7 +146,7 @@ class Backbone(nn.Module):
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """States of the tokens (B, S, D), and of each text one vector (B, D)."""
         valid = batch["src_valid"]
-        x = self._embed(batch["src"], batch.get("segment"))
+        x = self.embed(batch["src"], batch.get("segment"))
         mask, bias = of_sequence(self.position_bias, masks.padding(valid))
         for layer in self.layers:
             x = layer(x, mask, bias)
@@ -144,17 +155,17 @@ class Backbone(nn.Module):
         pooled = states[:, 0] if is_first else mean_pool(states, valid)
         return states, self.pooler(pooled)
 
-    def _embed(self, src: Tensor, segment: Tensor | None) -> Tensor:
-        """src and segment (B, S) -> (B, S, D); without `segment` all are of the first kind."""
-        x = embedding(src, self.embedding) * self.embed_scale
+    def embed(self, tokens: Tensor, segment: Tensor | None, place: Place = 0) -> Tensor:
+        """tokens and segment (..., T) -> (..., T, D); without `segment` all are of the first."""
+        x = embedding(tokens, self.embedding) * self.embed_scale
         if self.segments is not None:
-            kinds = torch.zeros_like(src) if segment is None else segment
+            kinds = torch.zeros_like(tokens) if segment is None else segment
             # A model that knows one kind (RoBERTa) reads both texts of a pair as of that kind.
             x = x + embedding(kinds.clamp(max=self.segments.size(0) - 1), self.segments)
-        return self.dropout(self.embedding_norm(self.positions(x, 0)))
+        return self.dropout(self.embedding_norm(self.positions(x, place)))
 
 
-def build(config: EncoderConfig, vocabularies: Vocabularies) -> AnyReader:
+def build(config: EncoderSettings, vocabularies: Vocabularies) -> AnyReader:
     """From resolved settings."""
     backbone = Backbone(config, vocabularies.source)
     norm = LayerMaker(config).norm()

@@ -12,7 +12,7 @@ from ..nn.cross_entropy import linear_cross_entropy, linear_log_prob
 from ..nn.dropout import Dropout
 from ..nn.step import State
 
-Head = Literal["linear", "masked", "masked_next", "none"]
+Head = Literal["linear", "words", "masked", "masked_next", "none"]
 Ability = Literal["step", "score", "attend", "classify", "read"]
 
 BACKBONE = "backbone"
@@ -27,7 +27,7 @@ class Vocabularies:
         head: of a model that reads, what stands on its backbone: `linear` gives a logit for each of
             `target` labels, `masked` one for each of the `source` words in the place of a token,
             `masked_next` also tells whether the second of two texts follows the first, and with
-            `none` there is the backbone alone.
+            `none` there is the backbone alone; with `words` it writes, if it can do both.
     """
 
     source: int

@@ -146,5 +146,5 @@ TRANSFORMER = Family(
     TransformerConfig,
     Transformer,
     frozenset({"step", "score", "attend"}),
-    encoder=("encoder.", "encoder_norm.", "positions.", "source_embedding"),
+    encoder=("encoder.", "encoder_", "positions.", "source_embedding"),
 )

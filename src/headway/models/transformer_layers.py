@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import torch
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor, nn
 
@@ -139,11 +140,20 @@ class LayerSettings:
         return replace(chosen, d_head=d_head, d_value=chosen.d_value or d_head)
 
 
-def of_sequence(bias: RelativeBias | None, mask: Tensor) -> tuple[masks.Mask, Tensor | None]:
-    """Mask and bias for all layers of a stack, of a whole sequence. Shape: mask (B, 1, Q|1, K)."""
+def of_sequence(
+    bias: RelativeBias | None, mask: Tensor, places: Tensor | None = None
+) -> tuple[masks.Mask, Tensor | None]:
+    """Mask and bias for all layers of a stack, of a whole sequence.
+
+    Args:
+        places: where its tokens stand (B, K), if not one after the other.
+
+    Shape: mask (B, 1, Q|1, K) -> bias (B|1, H, K, K).
+    """
     if bias is None:
         return mask, None
-    return masks.Shared(mask), bias.of_all(mask.size(-1))
+    found = bias.of_all(mask.size(-1)) if places is None else bias(places, places)
+    return masks.Shared(mask), found
 
 
 def of_step(
@@ -152,7 +162,16 @@ def of_step(
     """The same for the newest tokens (B, N, t), which get their slots in the past."""
     _, n, t = tokens.shape
     mask = past.open(n, t)
-    return mask, None if bias is None else bias.of_newest(n, t, past.length, past.places)
+    if bias is None:
+        return mask, None
+    return mask, bias.of_newest(n, newest(past, tokens), past.places)
+
+
+def newest(past: Past, tokens: Tensor) -> Tensor:
+    """Where the newest tokens (B, N, t) stand, which is the same for every hypothesis (B, t)."""
+    _, n, t = tokens.shape
+    places = past.places
+    return places[:, places.size(1) - n * t :][:, :t]
 
 
 class LayerMaker:
@@ -217,10 +236,21 @@ class LayerMaker:
     def self_attention(self) -> SelfAttention:
         c = self.settings
         rotary = Rotary(c.d_head, c.position_base) if c.positions == "rotary" else None
-        return SelfAttention(*self._heads(), rotary, self.score())
+        attention = SelfAttention(*self._heads(), rotary, self.score())
+        self._begin_queries(attention.qkv)
+        return attention
 
     def cross_attention(self) -> CrossAttention:
-        return CrossAttention(*self._heads(), self.score())
+        attention = CrossAttention(*self._heads(), self.score())
+        self._begin_queries(attention.query)
+        return attention
+
+    @torch.no_grad()
+    def _begin_queries(self, linear: nn.Linear) -> None:
+        """Where scores are not scaled, queries begin smaller by as much, as in T5."""
+        c = self.settings
+        if c.score == "dot":
+            linear.weight[: c.n_heads * c.d_head] *= c.d_head**-0.5
 
     def encoder_layer(self) -> EncoderLayer:
         return EncoderLayer(self.self_attention(), self.feed(), self.residual)

@@ -109,7 +109,7 @@ def capture_details(model: nn.Module) -> Iterator[Details]:
         x, *place = given
         codes = None
         if not isinstance(module, NoPositions):
-            codes = module.forward(torch.zeros_like(x[(0,) * (x.dim() - 2)]), *place)
+            codes = module.forward(torch.zeros_like(x), *place)[(0,) * (x.dim() - 2)]
         details.embedded[names[module]] = x, codes
 
     adding = [m for m in names if isinstance(m, Sinusoidal | Learned | NoPositions)]

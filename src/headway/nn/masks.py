@@ -1,7 +1,8 @@
 """Attention masks, made here and nowhere else.
 
 A mask is `torch.bool`, True = may attend, and broadcasts to (B, H, Q, K). A row that may attend to
-nothing gets zeros from `attend`, not NaN.
+nothing gets zeros from `attend`, not NaN. One network reads in three patterns (Dong et al. 2019) by
+three masks: in both directions (`padding`), left to right (`causal`), and `sequence_to_sequence`.
 """
 
 from functools import cached_property
@@ -51,6 +52,19 @@ def causal(queries: int, keys: int, device: torch.device | None = None) -> Tenso
     """Position i sees j <= i; the queries are the last of the keys. Shape: (1, 1, Q, K)."""
     ones = torch.ones(queries, keys, dtype=torch.bool, device=device)
     return ones.tril(diagonal=keys - queries)[None, None]
+
+
+def sequence_to_sequence(src_valid: Tensor, n_target: int) -> Tensor:
+    """Of a source and a target in one stream: the source sees itself, the target also what is
+    before it in the target.
+
+    Shape: src_valid (B, S) -> (B, 1, S+T, S+T).
+    """
+    B, S = src_valid.shape
+    hidden = src_valid.new_zeros(S, n_target)
+    ahead = torch.cat([hidden, causal(n_target, n_target, src_valid.device)[0, 0]])  # (S+T, T)
+    source = src_valid[:, None, :].expand(B, S + n_target, S)
+    return torch.cat([source, ahead.expand(B, -1, -1)], dim=2)[:, None]
 
 
 def descent(visible: Tensor, t: int) -> Tensor:

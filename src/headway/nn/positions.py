@@ -13,6 +13,9 @@ from torch.nn.functional import embedding
 
 from ..errors import DataError
 
+Place = int | Tensor
+"""Where a sequence begins, or each of its tokens stands: (B, T), for x (B, ..., T, D)."""
+
 
 def sinusoidal(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
     """`PE(pos, 2i) = sin(pos / base^(2i/d))`, `PE(pos, 2i+1) = cos(same)`. (T,) -> (T, D)."""
@@ -36,15 +39,29 @@ class Sines:
         self.base = base
         self.table = sinusoidal(torch.arange(512), width, base)
 
-    def of(self, x: Tensor, offset: int) -> Tensor:
-        """For x (..., T, E) at positions offset .. offset + T - 1, in its type: (T, width)."""
-        end = offset + x.size(-2)
+    def of(self, x: Tensor, place: Place) -> Tensor:
+        """For x (..., T, E), in its type: (T, width), or what broadcasts to (B, ..., T, width)."""
+        end = _end(x, place)
         table = self.table  # threads may remake it meanwhile
         if end > table.size(0) or table.device != x.device:
             with torch.inference_mode(False):  # training goes on with what a search has remade
                 positions = torch.arange(max(2 * end, table.size(0)), device=x.device)
                 self.table = table = sinusoidal(positions, self.width, self.base)
-        return table[offset:end].to(x.dtype)
+        return _rows(table, x, place).to(x.dtype)
+
+
+def _end(x: Tensor, place: Place) -> int:
+    """How many rows a table needs."""
+    if isinstance(place, int):
+        return place + x.size(-2)
+    return int(place.max()) + 1 if place.numel() else 0
+
+
+def _rows(table: Tensor, x: Tensor, place: Place) -> Tensor:
+    if isinstance(place, int):
+        return table[place : place + x.size(-2)]
+    between = (1,) * (x.dim() - 3)
+    return table[place].view(place.size(0), *between, place.size(1), -1)
 
 
 class Sinusoidal(nn.Module):
@@ -54,9 +71,9 @@ class Sinusoidal(nn.Module):
         super().__init__()
         self.sines = Sines(d_model, base)
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """x (..., T, D) at positions offset .. offset + T - 1."""
-        return x + self.sines.of(x, offset)
+    def forward(self, x: Tensor, place: Place = 0) -> Tensor:
+        """x (..., T, D) -> the same with the codes of its places."""
+        return x + self.sines.of(x, place)
 
 
 class Learned(nn.Module):
@@ -67,20 +84,20 @@ class Learned(nn.Module):
         self.weight = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.weight, std=0.02)
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        end = offset + x.size(-2)
+    def forward(self, x: Tensor, place: Place = 0) -> Tensor:
+        end = _end(x, place)
         if end > self.weight.size(0):
             raise DataError(
                 f"position {end} is beyond the {self.weight.size(0)} learned positions; "
                 "shorten the input or train with a larger model.max_positions"
             )
-        return x + self.weight[offset:end]
+        return x + _rows(self.weight, x, place)
 
 
 class NoPositions(nn.Module):
-    """Adds nothing: the order is told elsewhere (rotary) or not at all."""
+    """Adds nothing: the order is told elsewhere (rotary, relative) or not at all."""
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+    def forward(self, x: Tensor, place: Place = 0) -> Tensor:
         return x
 
 
@@ -96,10 +113,10 @@ class Rotary(nn.Module):
             raise ValueError(f"rotary positions turn pairs; d_head={d_head} is odd; make it even")
         self.sines = Sines(d_head, base)
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """x (..., T, E) at positions offset .. offset + T - 1."""
-        codes = self.sines.of(x, offset)
-        sin, cos = codes[:, 0::2], codes[:, 1::2]  # (T, E/2)
+    def forward(self, x: Tensor, place: Place = 0) -> Tensor:
+        """x (..., T, E) -> the same, turned by the angles of its places."""
+        codes = self.sines.of(x, place)
+        sin, cos = codes[..., 0::2], codes[..., 1::2]  # (T, E/2)
         even, odd = x[..., 0::2], x[..., 1::2]
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
@@ -158,14 +175,11 @@ class RelativeBias(nn.Module):
         found: Tensor = self(places, places)
         return found[None]
 
-    def of_newest(self, n: int, t: int, length: int, places: Tensor) -> Tensor:
-        """Of the last `t` of `length` places, for each of `n` hypotheses, to slots (B, K).
+    def of_newest(self, n: int, newest: Tensor, places: Tensor) -> Tensor:
+        """Of the newest tokens of each of `n` hypotheses to all slots.
 
-        Args:
-            places: where each slot stands.
-
-        Shape: (B, H, N*t, K), or (B, H, 1, K) where all hypotheses have one and the same.
+        Shape: newest (B, t), places (B, K) -> (B, H, N*t, K), or (B, H, 1, K) where it is the same
+            for all hypotheses.
         """
-        queries = torch.arange(length - t, length, device=places.device)
-        found: Tensor = self(queries, places)  # (B, H, t, K)
-        return found if t == 1 else found.repeat(1, 1, n, 1)
+        found: Tensor = self(newest, places)  # (B, H, t, K)
+        return found if newest.size(1) == 1 else found.repeat(1, 1, n, 1)

@@ -85,6 +85,17 @@ class Past:
         self.length += t
         return masks.Shared(mask.flatten(1, 2)[:, None])
 
+    def hold(self, valid: Tensor) -> masks.Shared:
+        """Makes the first slots, for a text that every hypothesis will see. Shape: valid (B, S).
+
+        Returns:
+            The mask of its tokens among themselves (B, 1, 1, S).
+        """
+        self._make_room(valid.size(1))
+        self.visible = valid[:, None]
+        self.length += valid.size(1)
+        return masks.Shared(masks.padding(valid))
+
     @property
     def places(self) -> Tensor:
         """Where in its sentence each slot stands, from 0 (B, K); -1 if nobody descends from it.

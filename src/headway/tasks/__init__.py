@@ -15,6 +15,7 @@ from .regress import Regress
 from .tag import Tag
 from .task import Task
 from .translate import Translate
+from .unilm import Unilm
 
 TASKS: dict[str, type[Task]] = {
     task.name: task for task in (Translate, Language, Classify, Tag, Answer, Regress, Pretrain)
@@ -26,6 +27,7 @@ OBJECTIVES: dict[str, type[Pretrain]] = {
     "next": Next,
     "bart": Bart,
     "t5": T5,
+    "unilm": Unilm,
     "none": Bare,
 }
 """The kinds of `pretrain`, by objective."""

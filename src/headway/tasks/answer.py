@@ -8,7 +8,7 @@ in an epoch, prediction all of them.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -322,8 +322,13 @@ class Answer(Task):
                 )
             outputs, references = [outputs[i] for i in rows], [references[i] for i in rows]
         if figure == "exact":
-            return exact_answers(outputs, references)
-        return answer_f1(outputs, references, resamples)
+            score = exact_answers(outputs, references)
+        else:
+            score = answer_f1(outputs, references, resamples)
+        if not part:
+            return score
+        signature = f"{score.signature}|questions:{part}"
+        return replace(score, name=f"{part} {score.name}", signature=signature)
 
 
 def _texts(rows: Iterator[Sequence[str]]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from ..metrics.labels import accuracy, macro_f1
 from ..metrics.score import Score
 from ..models import Vocabularies
 from ..search import SearchConfig
-from .loss import Batch, Objective
+from .loss import Batch, Objective, ReadingObjective
 from .task import Rows, Task
 from .texts import Texts
 from .validation import SAMPLES, TOKENS, Validation, Validator, device_of
@@ -157,7 +157,7 @@ class LabelledTexts:
             yield self._texts.tokens(self._texts.stored(self._store, i)), label
 
 
-class LabelLoss(Objective):
+class LabelLoss(ReadingObjective):
     """Model and label-smoothed cross-entropy; without smoothing in evaluation mode."""
 
     def __init__(self, model: Any, smoothing: float) -> None:

@@ -42,7 +42,7 @@ class Denoise(Pretrain):
     @property
     def vocabularies(self) -> Vocabularies:
         size = self.codec.tokenizer.size
-        return Vocabularies(size, size, shared=True)
+        return Vocabularies(size, size, shared=True, head="words")
 
     @abstractmethod
     def damage(self, passage: Passage) -> tuple[np.ndarray, np.ndarray]:

@@ -66,7 +66,7 @@ class Language(Task):
     @property
     def vocabularies(self) -> Vocabularies:
         size = self.codec.tokenizer.size
-        return Vocabularies(size, size, shared=True)
+        return Vocabularies(size, size, shared=True, head="words")
 
     def describe(self) -> dict[str, Any]:
         size = self.codec.tokenizer.size

@@ -133,5 +133,6 @@ CONFIGS: dict[str, type] = {
     "next": NextConfig,
     "bart": BartConfig,
     "t5": T5Config,
+    "unilm": UnilmConfig,
     "none": NoneConfig,
 }

@@ -20,7 +20,7 @@ from ..metrics.score import Score
 from ..metrics.values import mean_squared_error, pearson, spearman
 from ..models import Vocabularies
 from ..search import SearchConfig
-from .loss import Batch, Objective
+from .loss import Batch, Objective, ReadingObjective
 from .members import members_of
 from .task import Rows, Task
 from .texts import Texts
@@ -135,7 +135,7 @@ class Regress(Task):
         raise self.unknown_metric(name)
 
 
-class ValueLoss(Objective):
+class ValueLoss(ReadingObjective):
     """Model and squared error of scaled values: 1 is what their mean alone would give."""
 
     def __init__(self, model: Any) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .loss import Batch, Objective
+from .loss import Batch, ReadingObjective
 
 
-class SpanLoss(Objective):
+class SpanLoss(ReadingObjective):
     """Model and cross-entropy of the first and the last token of the answer, among those that may
     be it; label-smoothed in training."""
 

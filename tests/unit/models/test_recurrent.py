@@ -311,7 +311,7 @@ def read(tmp_path, *overrides):
         (
             "model.n_heads=2",
             'command line: unknown key model.n_heads for model.family = "recurrent"; it belongs to '
-            '"transformer", "decoder", "encoder"',
+            '"transformer", "decoder", "encoder", "unilm"',
         ),
     ],
 )

@@ -12,7 +12,8 @@ from headway.nn.attention import CrossAttention, SelfAttention
 from headway.nn.scores import SCORES, Score
 
 SIZES = Vocabularies(11, 11, shared=True)
-HEADS = {"transformer": 3, "decoder": 2, "encoder": 2}  # attentions of the models that `make` makes
+HEADS = {"transformer": 3, "decoder": 2, "encoder": 2, "unilm": 2}
+"""Attentions of the models that `make` makes."""
 families = pytest.mark.parametrize("family", HEADS)
 
 
@@ -142,12 +143,23 @@ LOCATION = (
         ),
         ("decoder", "location", LOCATION),  # the family "recurrent" is none for their tasks
         ("encoder", "location", LOCATION),
+        ("unilm", "location", LOCATION),
     ],
 )
 def test_scores_without_meaning_in_heads_are_refused(family, score, complaint):
     with pytest.raises(ValueError) as caught:
         FAMILIES[family].config(score=score)
     assert str(caught.value) == complaint
+
+
+@families
+def test_a_model_begins_alike_whether_scores_are_scaled_or_queries(family):
+    scaled, dot = make(family), make(family, score="dot")
+    for one, other in zip(attentions(scaled), attentions(dot), strict=True):
+        torch.manual_seed(0)
+        x = torch.randn(2, 3, 8)
+        given = (x, *one.project(x)) if isinstance(one, CrossAttention) else (x,)
+        torch.testing.assert_close(other(*given), one(*given))
 
 
 @families

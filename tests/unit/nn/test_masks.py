@@ -49,3 +49,26 @@ def test_descent_by_hand():
     assert seen.int().tolist() == [
         [[[1, 1, 0, 0, 0], [1, 1, 1, 0, 0]], [[0, 0, 0, 1, 0], [0, 0, 0, 1, 1]]]
     ]
+
+
+def test_sequence_to_sequence_by_hand():
+    """A source of two, padded to three, and a target of two."""
+    mask = masks.sequence_to_sequence(torch.tensor([[True, True, False]]), 2)
+    assert mask.dtype == torch.bool
+    assert mask[0, 0].int().tolist() == [
+        [1, 1, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 0, 1, 0],
+        [1, 1, 0, 1, 1],
+    ]
+
+
+def test_sequence_to_sequence_has_the_other_two_within_it():
+    valid = torch.tensor([[True, True, True], [True, False, False]])
+    mask = masks.sequence_to_sequence(valid, 4)
+    assert mask.shape == (2, 1, 7, 7)
+    assert torch.equal(mask[:, :, :3, :3], masks.padding(valid).expand(2, 1, 3, 3))
+    assert torch.equal(mask[:, :, 3:, 3:], masks.causal(4, 4).expand(2, 1, 4, 4))
+    nothing = masks.sequence_to_sequence(torch.ones(2, 0, dtype=torch.bool), 4)
+    assert torch.equal(nothing, masks.causal(4, 4).expand(2, 1, 4, 4))

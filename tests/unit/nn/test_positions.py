@@ -132,7 +132,7 @@ def test_no_positions():
 def test_rotary_turns_pairs_by_hand():
     rotary = Rotary(4)
     x = torch.tensor([[1.0, 0.0, 0.0, 1.0]])
-    turned = rotary(x, offset=2)[0].tolist()
+    turned = rotary(x, place=2)[0].tolist()
     expected = [math.cos(2), math.sin(2), -math.sin(0.02), math.cos(0.02)]
     assert turned == pytest.approx(expected, abs=1e-6)
 
@@ -210,9 +210,23 @@ def test_a_bias_of_the_newest_places_is_that_of_the_last_rows():
     places = torch.tensor([[0, 1, 2, 2, 3, 3], [0, 0, 1, 2, 3, 3]])
     whole = bias.of_all(4)[0]
     for t, rows in ((1, 1), (2, 6)):
-        found = bias.of_newest(3, t, 4, places)
+        newest = torch.arange(4 - t, 4).expand(2, t)
+        found = bias.of_newest(3, newest, places)
         assert found.shape == (2, 2, rows, 6)
         for b in range(2):
             for row in range(rows):
                 expected = whole[:, 4 - t + row % t][:, places[b]]
                 assert torch.equal(found[b, :, row], expected)
+
+
+@pytest.mark.parametrize("make", [Sinusoidal, lambda d: Learned(d, 9), Rotary])
+def test_places_of_each_token_are_those_of_a_sequence_that_begins_there(make):
+    torch.manual_seed(0)
+    module, x = make(4), torch.randn(2, 3, 2, 4)
+    for starts in ([0, 5], [3, 1]):
+        places = torch.tensor(starts)[:, None] + torch.arange(2)
+        expected = torch.stack([module(row, start) for row, start in zip(x, starts, strict=True)])
+        torch.testing.assert_close(module(x, places), expected)
+    if isinstance(module, Learned):
+        with pytest.raises(DataError, match="position 10 is beyond the 9"):
+            module(x, torch.tensor([[0, 1], [8, 9]]))

@@ -158,6 +158,27 @@ def test_a_fork_of_a_past_is_independent():
     assert past.buffers[0][0][0, 0, :2, 0].tolist() == [1.0, 2.0]
 
 
+def test_what_is_held_is_seen_by_every_hypothesis_and_first_of_all():
+    """Two texts, one of them padded; then a beam of two that is thinned out."""
+    past = Past(WIDTHS, 2, torch.zeros(1), capacity=4)
+    valid = torch.tensor([[True] * 5, [True, True, False, False, False]])
+    mask = past.hold(valid)
+    assert torch.equal(mask.mask, valid[:, None, None])
+    numbers = torch.arange(10.0).view(2, 1, 5, 1)
+    past.write(0, numbers.expand(2, 1, 5, 2), numbers.expand(2, 2, 5, 3))
+    past.open(1, 1)
+    past = past.reorder(torch.zeros(2, 2, dtype=torch.long))
+    past.open(2, 1)
+    assert past.visible.int().tolist() == [
+        [[1, 1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 0, 1]],
+        [[1, 1, 0, 0, 0, 1, 1, 0], [1, 1, 0, 0, 0, 1, 0, 1]],
+    ]
+    assert past.places.tolist() == [[0, 1, 2, 3, 4, 5, 6, 6], [0, 1, -1, -1, -1, 2, 3, 3]]
+    past = past.reorder(torch.tensor([[1], [0]])).keep(torch.tensor([1]))
+    assert past.places.tolist() == [[0, 1, 2, 3]]
+    assert past.buffers[0][0][0, 0, :2, 0].tolist() == [5.0, 6.0]
+
+
 def test_fixed():
     value = torch.arange(6.0).view(3, 2, 1)
     cache = Fixed(value)

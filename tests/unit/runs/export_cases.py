@@ -17,7 +17,7 @@ N_POSITIONS = 32
 
 
 def sizes_of(target: Tokenizer = WORDS) -> Vocabularies:
-    return Vocabularies(WORDS.size, target.size, target is WORDS)
+    return Vocabularies(WORDS.size, target.size, target is WORDS, head="words")
 
 
 def build(target: Tokenizer = WORDS, **settings: Any) -> Transformer:

@@ -187,6 +187,24 @@ def test_a_folder_saved_without_a_head_has_no_prefix(gpt2, tmp_path):
     assert "missing: ln_f.bias;" in refusal(broken)
 
 
+@pytest.mark.parametrize(
+    ("kind", "bare"),
+    [
+        ("BartForConditionalGeneration", "BartModel"),
+        ("MarianMTModel", "MarianModel"),
+        ("T5ForConditionalGeneration", "T5Model"),
+    ],
+)
+def test_the_same_of_models_with_two_sides(tmp_path, kind, bare):
+    folder = save(make(kind), tmp_path / "whole")
+    out = save(getattr(transformers, bare).from_pretrained(folder), tmp_path / "bare")
+    assert any(name.startswith("encoder.") for name in load_file(out / "model.safetensors"))
+    whole, found = read_model(Folder(folder)).model, read_model(Folder(out)).model
+    if whole.output.bias is not None:
+        whole.output.bias.data.zero_()  # it belongs to the head
+    torch.testing.assert_close(our_logits(found), our_logits(whole))
+
+
 def test_masks_that_were_kept_with_the_weights_are_skipped(gpt2, tmp_path):
     masks = {
         "transformer.h.0.attn.bias": torch.ones(1, 1, 32, 32, dtype=torch.uint8),

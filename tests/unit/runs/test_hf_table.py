@@ -1,7 +1,10 @@
 """Tables of weights by hand: each transform undone, each row accounted for."""
 
+import json
+
 import pytest
 import torch
+from tokenizers import Tokenizer, models, processors
 
 from headway.config import parse
 from headway.models import FAMILIES
@@ -9,7 +12,9 @@ from headway.runs.hugging_face import LAYOUTS
 from headway.runs.hugging_face.rows import Row, matrix, norm, packed, reads, stack, writes
 from headway.runs.hugging_face.settings import Reading
 from headway.runs.hugging_face.table import Table, listed
+from headway.runs.hugging_face.tokens import frame_of
 from headway.runs.hugging_face.transforms import AsRow, Packed, Reserved, Same, Transposed
+from headway.text import Frame
 
 MATRIX = torch.arange(12.0).reshape(6, 2)
 
@@ -109,3 +114,28 @@ def test_every_layout_writes_what_it_reads(layout):
         assert len(set(names)) == len(names)
         ours = [row.ours for row in layout.rows(config, head)]
         assert len(set(ours)) == len(ours)
+
+
+@pytest.mark.parametrize(
+    ("made", "frame"),
+    [
+        (processors.TemplateProcessing("a $A b", "a $A b $B b", [("a", 0), ("b", 1)]), (True, 1)),
+        (processors.TemplateProcessing("$A b", "$A b b $B b", [("b", 1)]), (False, 2)),
+        (processors.RobertaProcessing(("b", 1), ("a", 0)), (True, 2)),
+        (processors.BertProcessing(("b", 1), ("a", 0)), (True, 1)),
+        (
+            processors.Sequence(
+                [processors.ByteLevel(), processors.BertProcessing(("b", 1), ("a", 0))]
+            ),
+            (True, 1),
+        ),
+        (processors.ByteLevel(), None),
+        (None, None),
+    ],
+)
+def test_the_marks_that_a_tokenizer_puts_around_texts(made, frame):
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1}))
+    if made is not None:
+        tokenizer.post_processor = made
+    found = frame_of(json.loads(tokenizer.to_str())["post_processor"])
+    assert found == (None if frame is None else Frame(*frame))

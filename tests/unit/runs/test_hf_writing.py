@@ -23,7 +23,7 @@ def quiet():
 
 
 def write(folder, model, target=WORDS, source=WORDS):
-    sizes = Vocabularies(source.size, target.size, source is target)
+    sizes = Vocabularies(source.size, target.size, source is target, head="words")
     layout, _ = layout_for(model.config, sizes, target.specials)
     folder.mkdir()
     write_model(folder, model, layout, sizes, target.specials, N_POSITIONS)

@@ -251,6 +251,9 @@ def test_metrics_of_parts(tmp_path):
             "unanswered_exact": 50.0,
         }
     )
+    part = task.judge("unanswered_exact", outputs, right)
+    assert part.name == "unanswered exact"
+    assert part.signature == "exact|normal:squad|n:2|interval:wilson95|questions:unanswered"
     with pytest.raises(DataError, match="no answered_f1 can be told: all of the questions have no"):
         task.judge("answered_f1", [""], [[]])
     with pytest.raises(ConfigError, match="no metric 'bleu' for task 'answer'"):
@@ -264,7 +267,7 @@ def test_dropout_of_merges_is_refused(tmp_path):
 
 def test_the_families_that_fit():
     able = {name for name, family in FAMILIES.items() if TASKS["answer"].fits(family)}
-    assert able == {"encoder", "recurrent_encoder"}
+    assert able == {"encoder", "recurrent_encoder", "unilm"}
     config = RunConfig(DATA, task="answer")
     assert (config.model.family, config.answer) == ("encoder", AnswerConfig())
     assert (config.kind.how, config.kind.size) == (config.answer, DATA.max_length)

@@ -148,7 +148,7 @@ def test_metrics_it_does_not_have(task):
 
 def test_the_families_that_fit():
     able = {name for name, family in FAMILIES.items() if TASKS["classify"].fits(family)}
-    assert {"bag", "recurrent_encoder", "encoder"} <= able
+    assert {"bag", "recurrent_encoder", "encoder", "unilm"} <= able
     assert not able & {"transformer", "recurrent", "convolutional", "decoder"}
     for task in ("translate", "language"):
         assert not TASKS[task].fits(FAMILIES["encoder"])

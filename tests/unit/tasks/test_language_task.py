@@ -69,7 +69,7 @@ def data(**given):
 def test_it_stands_in_the_table_and_takes_models_without_a_source():
     assert TASKS["language"] is Language
     able = [name for name, family in FAMILIES.items() if Language.fits(family)]
-    assert able == ["decoder", "recurrent_decoder", "markov"]
+    assert able == ["decoder", "recurrent_decoder", "markov", "unilm"]
 
 
 def test_codecs_are_kept(task, tmp_path):

@@ -17,6 +17,7 @@ from headway.errors import ConfigError, DataError
 from headway.models import FAMILIES
 from headway.models.encoder import EncoderConfig
 from headway.models.transformer import TransformerConfig
+from headway.models.unilm import UnilmConfig
 from headway.search import SearchConfig
 from headway.tasks import CONFIGS, OBJECTIVES, kind_of
 from headway.tasks.masked import FOLLOWS, NO_PAIR, OTHER
@@ -28,11 +29,14 @@ DOCUMENTS = [
     )
     for d in range(5)
 ]
+ASKING = [name for name in OBJECTIVES if name != "none"]
 BLOCK = 20
+ASKING = [name for name in OBJECTIVES if name != "none"]
 READER = EncoderConfig(d_model=8, d_ff=8, n_heads=2, layers=1, dropout=0.0, segments=2)
 WRITER = TransformerConfig(
     d_model=8, d_ff=8, n_heads=2, encoder_layers=1, decoder_layers=1, dropout=0.0
 )
+BOTH = UnilmConfig(d_model=8, d_ff=8, n_heads=2, layers=1, dropout=0.0)
 GREEDY = SearchConfig(beam=1)
 
 
@@ -58,7 +62,7 @@ def make_store(task, folder, documents=DOCUMENTS, form="documents", epoch=None):
 
 def make_model(task):
     torch.manual_seed(0)
-    config = WRITER if "step" in task.needs else READER
+    config = {"encoder": READER, "transformer": WRITER, "unilm": BOTH}[task.family]
     resolved = config.resolve(100, task.vocabularies)
     return FAMILIES[config.family].build(resolved, task.vocabularies)
 
@@ -76,7 +80,7 @@ def everything(task, store, draw=None):
     return task.batch(store, np.arange(len(store)), draw)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ASKING)
 def test_batches_are_a_function_of_seed_epoch_and_passage(objective, tmp_path):
     task = make_task(objective)
     store = make_store(task, tmp_path)
@@ -99,7 +103,7 @@ def test_batches_are_a_function_of_seed_epoch_and_passage(objective, tmp_path):
     assert all(torch.equal(values, again[name]) for name, values in fixed.items())
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ASKING)
 def test_nothing_is_longer_than_a_block(objective, tmp_path):
     task = make_task(objective, **({"rate": 0.9} if objective == "t5" else {}))
     store = make_store(task, tmp_path)
@@ -257,7 +261,60 @@ def test_spans_are_restored_from_their_sentinels(tmp_path):
         assert whole == store["text"][row].tolist()
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("pattern", ["bidirectional", "left_to_right", "sequence"])
+def test_one_network_reads_and_writes(pattern, tmp_path):
+    shares = dict.fromkeys(["bidirectional", "left_to_right", "sequence"], 0.0)
+    task = make_task("unilm", **{**shares, pattern: 1.0})
+    store = make_store(task, tmp_path)
+    batch = everything(task, store, (1, 0))
+    for row, source in enumerate(rows_of(batch)):
+        tokens, target = store["text"][row].tolist(), rows_of(batch, "tgt_out")[row]
+        whole = rows_of(batch, "words")[row]
+        if pattern == "bidirectional":
+            assert (whole, target) == ([*tokens, task.codec.eos], [])
+            n_asked = share_of(len(tokens), 0.15)
+        else:
+            assert source == whole
+            assert [*source[:-1], *target[:-1]] == tokens
+            assert target[-1] == task.codec.eos
+            n_asked = 0
+        if pattern == "left_to_right":
+            assert source == []
+        elif pattern == "sequence" and len(tokens) > 1:
+            assert source[-1] == task.codec.eos
+            assert len(source) > 1
+            begins = store[SENTENCE][row]
+            assert begins[len(source) - 1] or not begins[1:].any()
+        assert batch["is_masked"][row].sum() == n_asked
+
+
+def test_patterns_are_mixed_and_each_row_is_told_as_alone(tmp_path):
+    task = make_task("unilm")
+    store = make_store(task, tmp_path)
+    model = make_model(task).eval()
+    together = {part: [] for part in task.parts}
+    alone = {part: [] for part in task.parts}
+    kinds = Counter()
+    with torch.inference_mode():
+        for epoch in range(5):
+            batch = everything(task, store, (1, epoch))
+            told, asked = task.told(model, batch), task.asked(batch)
+            for row in range(len(store)):
+                single = task.batch(store, np.array([row]), (1, epoch))
+                found = task.told(model, single)
+                for part in task.parts:
+                    there = asked[part][1] == row
+                    together[part].append(told[part][1][there])
+                    alone[part].append(found[part][1])
+                kinds[bool(batch["src_valid"][row].any()), bool(batch["tgt_valid"][row].any())] += 1
+    for part in task.parts:
+        assert torch.allclose(torch.cat(together[part]), torch.cat(alone[part]), atol=1e-5)
+    n = sum(kinds.values())
+    for kind in ((True, False), (False, True), (True, True)):
+        assert abs(kinds[kind] / n - 1 / 3) < 0.15
+
+
+@pytest.mark.parametrize("objective", ASKING)
 def test_counts_are_known_before_and_parts_add_up_over_batches(objective, tmp_path):
     task = make_task(objective)
     store = make_store(task, tmp_path)
@@ -277,7 +334,7 @@ def test_counts_are_known_before_and_parts_add_up_over_batches(objective, tmp_pa
     assert objective.tokens(whole) == sum(int(whole[name].sum()) for name in valid)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ASKING)
 def test_every_weight_learns(objective, tmp_path):
     task = make_task(objective)
     store = make_store(task, tmp_path)
@@ -286,7 +343,7 @@ def test_every_weight_learns(objective, tmp_path):
     assert [name for name, p in loss.named_parameters() if p.grad is None] == []
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ASKING)
 def test_validation_is_the_loss_and_the_right_answers(objective, tmp_path):
     task = make_task(objective)
     store = make_store(task, tmp_path)
@@ -339,7 +396,7 @@ def test_samples_show_what_was_hidden(tmp_path):
 def test_passages_without_sense_have_no_answer(tmp_path):
     """One token, and nothing but what the tokenizer does not know."""
     documents = ["D0S0W0", "unknown words only", "D1S0W0 D1S0W1"]
-    for objective in OBJECTIVES:
+    for objective in ASKING:
         task = make_task(objective)
         store = make_store(task, tmp_path, documents)
         batch = everything(task, store, (1, 0))
@@ -385,6 +442,11 @@ def test_lines_and_running_text_are_documents_too(tmp_path):
     [
         ("masked", {"masked": 0.8, "random": 0.3}, "are together more than 1"),
         ("bart", {"permute": False, "infill": 0.0}, "with nothing damaged has nothing to restore"),
+        (
+            "unilm",
+            {"bidirectional": 0.0, "left_to_right": 0.0, "sequence": 0.0},
+            "are all 0; raise one of them",
+        ),
     ],
 )
 def test_settings_that_make_no_sense(objective, settings, message):

@@ -103,5 +103,5 @@ def test_metrics_it_does_not_have(task):
 
 def test_the_families_that_fit():
     able = {name for name, family in FAMILIES.items() if TASKS["regress"].fits(family)}
-    assert able == {"encoder", "recurrent_encoder"}
+    assert able == {"encoder", "recurrent_encoder", "unilm"}
     assert RunConfig(DATA, task="regress").model.family == "encoder"

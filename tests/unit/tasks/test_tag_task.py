@@ -89,6 +89,7 @@ def test_the_loss_is_a_sum_over_words(tmp_path, model):
     batch = task.batch(found.store, np.arange(3))
     objective = task.objective(model, 0.1).eval()
     assert objective.counts(batch) == {"loss": 8}
+    assert objective.tokens(batch) == 8 + 3
     right = math.log(1 + 2 * math.exp(-2))  # all are, inside it is B-X always
     assert objective(batch)["loss"].item() == pytest.approx(8 * right, rel=1e-6)
     smoothed = objective.train()(batch)["loss"].item()
@@ -156,5 +157,5 @@ def test_metrics_it_does_not_have(tmp_path):
 
 def test_the_families_that_fit():
     able = {name for name, family in FAMILIES.items() if TASKS["tag"].fits(family)}
-    assert able == {"encoder", "recurrent_encoder"}
+    assert able == {"encoder", "recurrent_encoder", "unilm"}
     assert RunConfig(DATA, task="tag").model.family == "encoder"

@@ -20,7 +20,7 @@ def lines():
 def test_every_task_is_in_the_table_under_its_name():
     assert all(task.name == name for name, task in TASKS.items())
     able = [name for name, family in FAMILIES.items() if Translate.fits(family)]
-    assert able == ["transformer", "recurrent", "convolutional"]
+    assert able == ["transformer", "recurrent", "convolutional", "unilm"]
 
 
 def test_shared_vocabulary_saves_one_file(tmp_path):
@@ -29,7 +29,7 @@ def test_shared_vocabulary_saves_one_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
     again = Translate.load(tmp_path)
     assert again.source.tokenizer is again.target.tokenizer
-    assert again.vocabularies == task.vocabularies == Vocabularies(9, 9, True)
+    assert again.vocabularies == task.vocabularies == Vocabularies(9, 9, True, "words")
 
 
 def test_separate_vocabularies_save_two(tmp_path):
@@ -40,7 +40,7 @@ def test_separate_vocabularies_save_two(tmp_path):
         "target.tokenizer.json",
     }
     again = Translate.load(tmp_path)
-    assert again.vocabularies == task.vocabularies == Vocabularies(7, 6, False)
+    assert again.vocabularies == task.vocabularies == Vocabularies(7, 6, False, "words")
     assert again.target.decode(again.target.encode_batch(["y x"])[0]) == "y x"
 
 

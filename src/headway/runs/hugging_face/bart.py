@@ -202,7 +202,7 @@ ROLES = {
 BART = Layout(
     "BART",
     "bart",
-    {"BartForConditionalGeneration": "linear", "BartModel": "linear"},
+    {"BartForConditionalGeneration": "words", "BartModel": "words"},
     n_tokens=50265,
     family="transformer",
     task="translate",
@@ -227,7 +227,7 @@ BART = Layout(
 MARIAN = Layout(
     "Marian",
     "marian",
-    {"MarianMTModel": "linear", "MarianModel": "linear"},
+    {"MarianMTModel": "words", "MarianModel": "words"},
     n_tokens=58101,
     family="transformer",
     task="translate",
@@ -244,7 +244,7 @@ MARIAN = Layout(
 PEGASUS = Layout(
     "Pegasus",
     "pegasus",
-    {"PegasusForConditionalGeneration": "linear", "PegasusModel": "linear"},
+    {"PegasusForConditionalGeneration": "words", "PegasusModel": "words"},
     n_tokens=50265,
     family="transformer",
     task="translate",
@@ -260,7 +260,7 @@ PEGASUS = Layout(
 BLENDERBOT = Layout(
     "Blenderbot",
     "blenderbot",
-    {"BlenderbotForConditionalGeneration": "linear", "BlenderbotModel": "linear"},
+    {"BlenderbotForConditionalGeneration": "words", "BlenderbotModel": "words"},
     n_tokens=8008,
     family="transformer",
     task="translate",

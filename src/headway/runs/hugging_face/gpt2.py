@@ -63,7 +63,7 @@ class Inner:
 GPT2 = Layout(
     "GPT-2",
     "gpt2",
-    {"GPT2LMHeadModel": "linear", "GPT2Model": "linear"},
+    {"GPT2LMHeadModel": "words", "GPT2Model": "words"},
     n_tokens=50257,
     family="decoder",
     task="language",

@@ -28,7 +28,7 @@ class Layout:
         roles: what the library calls the tokens that have a role with us; of several names the
             first counts that is there.
         usual_ids: of those tokens, where `config.json` says nothing.
-        frame: the marks around texts that are only read.
+        frame: the marks around texts that are only read, where the tokenizer tells nothing of them.
         settings: those of `config.json` and of our family.
         rows: the weights of a model of given settings and head.
         prefix: what names of weights begin with, except in folders that were saved from the class
@@ -86,7 +86,7 @@ class Layout:
 
     def _head(self, given: Reading) -> Head:
         if not self.signs:
-            return "linear"
+            return "words"
         return next((head for sign, head in self.signs.items() if given.holds(sign)), "none")
 
     def obstacles(

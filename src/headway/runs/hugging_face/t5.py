@@ -173,7 +173,7 @@ class Values:
 T5 = Layout(
     "T5",
     "t5",
-    {"T5ForConditionalGeneration": "linear", "T5Model": "linear"},
+    {"T5ForConditionalGeneration": "words", "T5Model": "words"},
     n_tokens=32128,
     family="transformer",
     task="translate",

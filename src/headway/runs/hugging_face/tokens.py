@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import RunError
 from ...models import Vocabularies
-from ...text import Tokenizer
+from ...text import Frame, Tokenizer
 from .folder import CONFIG, GENERATION, Folder
 from .layout import Layout
 
@@ -40,13 +40,34 @@ def _read(folder: Folder, layout: Layout, name: str, size: int) -> Tokenizer:
             f"AutoTokenizer.from_pretrained({str(folder.path)!r}).save_pretrained(...)"
         )
     roles = _roles(folder, layout, name.removesuffix(FILE))
-    tokenizer = Tokenizer.from_hugging_face(path, roles, layout.frame, size)
+    frame = layout.frame
+    if layout.task != "language":  # whose texts are not framed, but gone on with
+        frame = frame_of(_table(folder, name).get("post_processor")) or frame
+    tokenizer = Tokenizer.from_hugging_face(path, roles, frame, size)
     if tokenizer.size > size:
         raise RunError(
             f"{path} has {tokenizer.size} tokens and the model embeddings of {size}; give the "
             "folder as it was saved"
         )
     return tokenizer
+
+
+def frame_of(processor: Any) -> Frame | None:
+    """The marks that a tokenizer puts around texts, or None if it tells nothing of them."""
+    if not isinstance(processor, Mapping):
+        return None
+    kind = processor.get("type")
+    if kind == "Sequence":
+        found = (frame_of(part) for part in processor.get("processors") or ())
+        return next((frame for frame in found if frame is not None), None)
+    if kind in ("BertProcessing", "RobertaProcessing"):
+        return Frame(begin=True, between=1 if kind == "BertProcessing" else 2)
+    if kind != "TemplateProcessing":
+        return None
+    texts = [place for place, part in enumerate(processor["pair"]) if "Sequence" in part]
+    if len(texts) != 2:
+        return None
+    return Frame(begin=texts[0] > 0, between=texts[1] - texts[0] - 1)
 
 
 def _roles(folder: Folder, layout: Layout, place: str) -> dict[str, str | int]:
