@@ -94,7 +94,7 @@ RECURRENT_ENCODERS = ("recurrent_encoder", "recurrent_encoder lstm", "recurrent_
 BAGS = ("bag", "bag counts")
 LABELLERS = (*BAGS, *RECURRENT_ENCODERS, *ENCODERS)
 BLANKS: dict[tuple[str, str], str] = {
-    **{(row, "procs"): _LOOP for row in VARIANTS},
+    **{(row, "procs"): _LOOP for row in VARIANTS if row != "unilm bert"},
     **{(row, "resumed"): _LOOP for row in VARIANTS},
     **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder", *DECODERS[1:])},
     **{(row, "refer"): _FORMULAS for row in COUNTED},

@@ -57,7 +57,7 @@ encoder bert              .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 encoder relative          .  .  x  .  .  .  .  .  x  x  x  x  .  x  .  .  .
 recurrent_encoder lstm    .  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 recurrent_encoder rnn mean.  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
-unilm bert                x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
+unilm bert                x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  x
 unilm relative            x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 bag counts                .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
 """  # noqa: E501

@@ -8,7 +8,10 @@ import sys
 import pytest
 from cli_place import commands_in
 
+from headway import api
 from headway.cli import main
+from headway.serve.desk import Desk
+from headway.serve.limits import Limits
 
 RUN_FILE = """
 task = "{task}"
@@ -291,7 +294,7 @@ def test_sections_and_options_that_do_not_fit(fails):
     assert fails(2, "evaluate", "regress", "--metric", "bleu") == (
         "no metric 'bleu' for task 'regress'; expected one of spearman, pearson, mse"
     )
-    for verb in (["view", "tag", "x", "--json"], ["serve", "regress"], ["translate", "answer"]):
+    for verb in (["view", "tag", "x", "--json"], ["score", "regress"], ["translate", "answer"]):
         assert "try headway evaluate" in fails(2, *verb)
 
 
@@ -302,9 +305,12 @@ def test_a_classifier_of_pairs_can_be_looked_into(headway, fails):
     assert fails(1, "view", "classify", "a day", "--json") == (
         "the text: got a single text, expected a pair of texts, as the training data have"
     )
-    assert "labels pairs of texts, and the server takes single ones" in fails(
-        2, "serve", "classify"
-    )
+
+
+def test_runs_that_no_request_fits_can_be_watched(place):
+    for task in DATA:
+        desk = Desk(task, api.load(place / task), Limits())
+        assert (desk.verbs, desk.info()["task"]) == ((), task)
 
 
 def test_info_and_reports(headway, place):

@@ -206,10 +206,9 @@ def _loaded(
 
     from ..api import load
     from ..api.config import stored_config
-    from ..api.loading import check_kind
     from ..runs import RunDir
     from ..runs.directory import WEIGHTS
-    from ..serve.desk import VERBS, Desk
+    from ..serve.desk import Desk
     from ..serve.engine import Engine
     from ..serve.watch import Watch
 
@@ -225,7 +224,6 @@ def _loaded(
             desks[name] = Watch(name, run, stored_config(run))
             say(f"{name} has no weights yet: its training is shown, and nothing can be asked of it")
             continue
-        check_kind("serve", tuple(VERBS), folder)
         trained = load(folder)
         desks[name] = Desk(name, trained, limits, engine)  # type: ignore[arg-type]
         engines[name] = Engine(trained, compute_type)

@@ -14,6 +14,9 @@ def mean_pool(states: Tensor, valid: Tensor) -> Tensor:
 class Pooler(nn.Module):
     """`tanh(W x + b)`, over the state of the first token (Devlin et al. 2019)."""
 
+    may_rest = True
+    """A loss that asks for tokens alone gives it no gradient, and several processes must know."""
+
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.dense = make_dense(d_model, d_model)

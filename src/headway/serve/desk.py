@@ -86,14 +86,11 @@ class Desk(Watch):
         self, name: str, trained: Trained, limits: Limits, library: Library = "headway"
     ) -> None:
         super().__init__(name, trained.run, trained.config)
-        if isinstance(trained, Classifier) and trained.is_pair:
-            raise ConfigError(
-                f"{trained.run.path} labels pairs of texts, and the server takes single ones; use "
-                f"headway predict {trained.run.path}"
-            )
         self.limits, self.library = limits, library
         self.trained: Any = trained
-        self.verbs = VERBS.get(type(trained), ())  # any run can be watched
+        # Any run can be watched; requests hold single texts.
+        is_pair = isinstance(trained, Classifier) and trained.is_pair
+        self.verbs = () if is_pair else VERBS.get(type(trained), ())
         # Settings are few and checking them takes longer than the rest of a small request.
         self._settings = lru_cache(256)(self.trained.search_config)
         if isinstance(trained, Translator):

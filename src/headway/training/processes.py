@@ -39,7 +39,10 @@ class Processes:
 
     def wrap(self, module: nn.Module) -> nn.Module:
         """The module whose backward pass averages gradients over processes."""
-        return module if self.world == 1 else DistributedDataParallel(module)
+        if self.world == 1:
+            return module
+        may_rest = any(getattr(part, "may_rest", False) for part in module.modules())
+        return DistributedDataParallel(module, find_unused_parameters=may_rest)
 
     def share(self, value: T) -> T:
         """The first process's value (plain data), for all."""

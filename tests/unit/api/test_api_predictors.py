@@ -11,6 +11,8 @@ from headway.data.codecs import TextConfig
 from headway.data.corpora import Corpus, DataConfig
 from headway.errors import DataError
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
+from headway.studies.judging import Way, judged
+from headway.studies.lengths import ByLength
 from headway.tasks import AnswerConfig
 from headway.training import fit
 from headway.training.display import Silent
@@ -189,3 +191,12 @@ def test_resumed_is_uninterrupted(place, monkeypatch):
         runs.append(headway.load(out).model.state_dict())
     for name, value in runs[0].items():
         assert (value == runs[1][name]).all(), name
+
+
+def test_a_comparison_judges_them(place):
+    for task, metric, noun in (("tag", "entity_f1", "sentences"), ("regress", "mse", "texts")):
+        found = judged(place / task, Way(ByLength((2,))))
+        assert (found.metric, found.speed_of) == (metric, noun)
+        assert found.lower_is_better == (metric == "mse")
+        assert sum(part.n for part in found.by_length) == found.n
+    assert judged(place / "answer").score.value == 100.0
