@@ -155,7 +155,7 @@ def test_what_embed_refuses(fails, place):
     assert "cannot be written" in fails(1, "embed", "bert", "texts.txt", "--out", "no/a.npy")
     assert fails(2, "embed", "bart", "texts.txt") == (
         "the model of bart is of the family 'transformer', which makes no vectors of texts; "
-        "take a run of one of recurrent_encoder, encoder"
+        "take a run of one of recurrent_encoder, encoder, unilm"
     )
     (place / "long.txt").write_text("the " * 30 + "\n", "utf-8")
     assert fails(1, "embed", "labels", "long.txt").startswith(
@@ -198,8 +198,8 @@ def test_what_fill_refuses(fails):
     )
     assert fails(2, "fill", "bert", "the [MASK]", "--top", "0").startswith("--top 0: expected")
     assert fails(2, "fill", "bart", "the [MASK]").startswith(
-        "the model of bart was not trained to find hidden words and has no head for them; take a "
-        'run of task = "pretrain" with pretrain.objective = "masked" or "masked_next"'
+        "the model of bart was not trained to find hidden words; take a run of "
+        'task = "pretrain" with pretrain.objective = "masked", "masked_next" or "unilm"'
     )
     assert fails(2, "fill", "labels", "the [MASK]") == (
         "headway fill has no use for labels, which was trained for task 'classify'; try headway "

@@ -119,7 +119,7 @@ def test_commands_that_do_not_fit_name_those_that_do(fails):
         "try headway evaluate run or headway generate run or headway score run"
     )
     assert fails(2, "translate", "run", "lines.txt") == f"headway translate {expected}"
-    assert fails(2, "export", "run", "--to", "hf", "--out", "out") == f"headway export {expected}"
+    assert fails(2, "predict", "run", "lines.txt") == f"headway predict {expected}"
     assert fails(2, "search-report", "run") == f"headway search-report {expected}"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ..data.codecs import TextCodec
 from ..errors import ConfigError, DataError
@@ -47,18 +48,17 @@ class Gaps:
     """Fills the gaps of texts.
 
     Raises:
-        ConfigError: the model has no head for hidden words, or there are several.
+        ConfigError: the model was not trained to find hidden words, or there are several.
     """
 
     def __init__(self, trained: Trained) -> None:
-        model = trained.only_model("filling gaps")
-        if not isinstance(model, MaskedReader):
+        self.model = trained.only_model("filling gaps")
+        if "masked" not in trained.task.parts:
             raise ConfigError(
-                f"the model of {trained.run.path} was not trained to find hidden words and has no "
-                'head for them; take a run of task = "pretrain" with pretrain.objective = "masked" '
-                'or "masked_next"'
+                f"the model of {trained.run.path} was not trained to find hidden words; take a run "
+                'of task = "pretrain" with pretrain.objective = "masked", "masked_next" or "unilm"'
             )
-        self.model, self.reading = model, Reading(trained)
+        self.reading = Reading(trained)
         self.codec = self.reading.codec
 
     def fill(self, text: str, top: int = 5, place: str = "the text") -> Filled:
@@ -75,9 +75,17 @@ class Gaps:
         places = np.flatnonzero(framed == self._mask)
         [read] = self.reading.read([framed])
         with torch.inference_mode():
-            states = self.model.masked(read.states[0, torch.from_numpy(places)])
-            probabilities = self.model.masked.output(states).float().softmax(-1).cpu().numpy()
+            logits = self._logits(read.states[0, torch.from_numpy(places)])
+            probabilities = logits.float().softmax(-1).cpu().numpy()
         return Filled(text, [self._best(row, top) for row in probabilities])
+
+    def _logits(self, states: Tensor) -> Tensor:
+        """Shape: (n, D) -> (n, V)."""
+        if isinstance(self.model, MaskedReader):
+            states = self.model.masked(states)
+            return self.model.masked.output(states)
+        found: Tensor = self.model.output(states)  # of one network that reads and writes
+        return found
 
     @property
     def _mask(self) -> int:

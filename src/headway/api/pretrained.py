@@ -6,6 +6,7 @@ What it is for is to be started from (`init`).
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..data.corpora import Corpus, default_cache
 from ..data.prepare import prepare
@@ -27,9 +28,9 @@ class Pretrained(Trained):
 
     @classmethod
     def uses(cls, config: RunConfig) -> Mapping[str, str]:
-        is_masked = config.pretrain.objective in ("masked", "masked_next")
+        kind: Any = config.kind
         reads = "read" in FAMILIES[config.model.family].abilities
-        fitting = {"fill": is_masked, "embed": reads}
+        fitting = {"fill": "masked" in kind.parts, "embed": reads}
         return {verb: given for verb, given in cls.commands.items() if fitting[verb]}
 
     def inspect(self, text: str) -> Inspection:

@@ -1,6 +1,7 @@
 """What a model that reads makes of texts: a state of each token, and a vector of each text.
 
-Whatever the model was trained for: labels, tags, answers, values, or words that were hidden.
+Whatever the model was trained for: labels, tags, answers, values, words that were hidden, and, of
+one network that reads and writes, texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,7 +55,7 @@ class Reading:
         self.model: Any = trained.only_model("reading texts")
         self.trained, self.pooling = trained, str(getattr(config.model, "pooling", "own"))
         task: Any = trained.task
-        self.codec: TextCodec = task.codec
+        self.codec: TextCodec = task.source if config.task == "translate" else task.codec
         # Pre-training knows blocks; a model that was imported was trained on nothing here.
         in_blocks = config.task == "pretrain" and bool(config.data.train)
         self.longest = config.data.block if in_blocks else trained.max_length
@@ -92,7 +93,7 @@ class Reading:
         """All that is made of texts, those of like length together."""
         for rows in decode_batches([len(ids) for ids in framed], 1):
             batch = self.trained.to_device(source_batch([framed[row] for row in rows]))
-            states, pooled = self.model(batch)
+            states, pooled = self.model.backbone(batch)
             yield Read(rows, states, pooled, batch["src_valid"])
 
 

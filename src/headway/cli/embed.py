@@ -99,7 +99,7 @@ def embed(
     """Makes vectors of texts, or of a word in them.
 
     Without further options: one JSON object for each line, with text and vector. The model is one
-    that reads (encoder, recurrent_encoder), whatever it was trained for. A word is
+    that reads (encoder, recurrent_encoder, unilm), whatever it was trained for. A word is
     looked for as a whole word, in capitals or not; where it is several tokens or stands there
     several times, its vector is the mean.
 

@@ -30,8 +30,8 @@ def fill(
 
     In TEXT the characters [MASK] stand for the control token that hides a word in training; in all
     other commands they are characters like others. The run is one of task pretrain whose objective
-    is masked or masked_next. One line for each word: probability, tab, token. With several [MASK]
-    each is judged for itself, the others being unknown.
+    is masked, masked_next or unilm. One line for each word: probability, tab, token. With several
+    [MASK] each is judged for itself, the others being unknown.
 
     Example: headway fill runs/bert "a huge trout just [MASK] my line"
     """

@@ -21,7 +21,7 @@ Out = Annotated[
 
 
 def import_model(folder: Given, out: Out, as_json: Json = False) -> None:
-    """Makes a run of a model that Hugging Face's transformers saved.
+    """Makes a run of a model that Hugging Face saved.
 
     BERT, RoBERTa, DistilBERT, GPT-2, T5, BART, Marian and what has their layout. Only JSON and
     safetensors are read, nothing is downloaded and no code of the folder is run.

