@@ -162,7 +162,7 @@ def test_predict_refuses_other_runs(headway, fails, place):
     assert headway("train", "language.toml", "--out", "language")[0] == 0
     assert fails(2, "predict", "language") == (
         "headway predict has no use for language, which was trained for task 'language'; "
-        "try headway evaluate language or headway score language"
+        "try headway evaluate language or headway generate language or headway score language"
     )
 
 
