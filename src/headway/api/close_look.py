@@ -61,7 +61,8 @@ class Seen:
     """What one pass showed.
 
     Attributes:
-        log_probs: of every word at every place of the target (T, V), or of every label (V,).
+        log_probs: of every word at every place of the target (T, V), or of every label (V,); none
+            where a text was read and nothing asked.
     """
 
     log_probs: np.ndarray
@@ -70,14 +71,19 @@ class Seen:
 
 
 @torch.inference_mode()
-def look_closely(model: Any, batch: Mapping[str, Tensor]) -> Seen:
-    """The pass over a batch of one: a pair, a text that is predicted, or one that is only read."""
+def look_closely(model: Any, batch: Mapping[str, Tensor], asks: bool = True) -> Seen:
+    """The pass over a batch of one: a pair, a text that is predicted, or one that is only read.
+
+    Args:
+        asks: whether the head of the model is asked, too.
+    """
     own = {side: batch[key].size(1) for side, key in _keys(batch).items()}
     batch = told_apart(batch) if len(own) > 1 else dict(batch)
     padded = {side: batch[key].size(1) for side, key in _keys(batch).items()}
     with capture_details(model) as details:
         device = device_of(model)
-        logits = _logits(model, {name: value.to(device) for name, value in batch.items()})
+        placed = {name: value.to(device) for name, value in batch.items()}
+        logits = _logits(model, placed) if asks else _nothing(model, placed)
     sizes = {padded[side]: (side, own[side]) for side in own}
     if len(own) > 1:
         details = _unstreamed(details, padded["source"], padded["target"])
@@ -120,6 +126,12 @@ def _unstreamed(details: Details, n_source: int, n_target: int) -> Details:
 def _keys(batch: Mapping[str, Tensor]) -> dict[Side, str]:
     keys: dict[Side, str] = {"source": "src", "target": "tgt_in"}
     return {side: key for side, key in keys.items() if key in batch}
+
+
+def _nothing(model: Any, batch: Mapping[str, Tensor]) -> Tensor:
+    """Of a text that the backbone of a model has read."""
+    model.backbone(batch)
+    return torch.zeros(0)
 
 
 def _logits(model: Any, batch: Mapping[str, Tensor]) -> Tensor:

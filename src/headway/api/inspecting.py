@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.codecs import TextCodec
-from ..data.collate import pair_batch, text_batch
+from ..data.collate import pair_batch, source_batch, text_batch
 from ..errors import DataError
 from ..search import SearchConfig
 from ..search.trace import SearchTrace
@@ -117,6 +117,38 @@ def inspect_labels(
         "classify",
         text,
         tokens,
+        [Inspected(output, parts=[]) for output in outputs],
+        background,
+        _begin(tokenizer),
+        seen.parts,
+        seen.inputs.get("source"),
+    )
+
+
+def inspect_reading(
+    model: Any,
+    text: str,
+    tokenizer: Tokenizer,
+    ids: np.ndarray,
+    filled: Sequence[tuple[str, float]],
+    background: Background,
+) -> Inspection:
+    """A text as a model reads it that was pre-trained and has no task of its own.
+
+    Args:
+        ids: with the marks around them.
+        filled: the text with its gaps filled, and how probable each filling is.
+    """
+    seen = look_closely(model, source_batch([ids]), asks=False)
+    outputs = [
+        Output(words, p := math.log(probability), p, [], [], True)
+        for words, probability in filled
+        if probability > 0.0
+    ]
+    return Inspection(
+        "pretrain",
+        text,
+        tokenizer.tokens(ids.tolist()),
         [Inspected(output, parts=[]) for output in outputs],
         background,
         _begin(tokenizer),

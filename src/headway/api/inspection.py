@@ -70,7 +70,8 @@ class Inspection:
         kind: the task of the run.
         tokens: of the text, its end included, as a person reads them; None where the text itself is
             the output.
-        outputs: best first; of a classifier the labels, of a language model the text.
+        outputs: best first; of a classifier the labels, of a language model the text, of a model
+            that finds hidden words the text with one in each gap.
         begin: how the place before the first output token is called.
         encoder: attention within the text.
         trace: every step of the search, with the words of its candidates.
@@ -105,9 +106,10 @@ class Inspection:
             RunError: the model does not attend in this way.
             ConfigError: there is no such layer, head or output.
         """
-        if not -len(self.outputs) <= output < len(self.outputs):
+        if self.outputs and not -len(self.outputs) <= output < len(self.outputs):
             raise ConfigError(f"no output {output}; there are {len(self.outputs)}, counted from 0")
-        parts = [*(self.outputs[output].parts or ()), *self.encoder]
+        chosen_output = self.outputs[output] if self.outputs else None
+        parts = [*((chosen_output and chosen_output.parts) or ()), *self.encoder]
         there = {part.kind for part in parts}
         order: list[Kind] = ["cross", "decoder", "encoder"]
         kind = kind or next((one for one in order if one in there), None)
@@ -120,7 +122,7 @@ class Inspection:
             )
         # Layers may have different numbers of heads, so heads are chosen in each.
         maps = [_chosen(part.weights, head, "head") for part in _pick(chosen, layer, "layer")]
-        target = self.outputs[output].output.tokens
+        target = chosen_output.output.tokens if chosen_output else []
         labels = {
             "encoder": (self.tokens or [], self.tokens or []),
             "decoder": (target, [self.begin, *target[:-1]]),

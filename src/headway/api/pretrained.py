@@ -10,13 +10,14 @@ from typing import Any
 
 from ..data.corpora import Corpus, default_cache
 from ..data.prepare import prepare
-from ..errors import ConfigError
 from ..metrics.interval import RESAMPLES
 from ..models import FAMILIES
 from ..tasks.pretrain import Judged, Pretrain
 from .config import RunConfig
-from .filling import Filled, Gaps
+from .filling import GAP, Filled, Gaps, with_gaps
+from .inspecting import check_not_blank, inspect_reading
 from .inspection import Inspection
+from .reading import Reading
 from .trained import Trained
 
 
@@ -34,15 +35,24 @@ class Pretrained(Trained):
         return {verb: given for verb, given in cls.commands.items() if fitting[verb]}
 
     def inspect(self, text: str) -> Inspection:
-        """Nothing is made of a whole text, so that there is nothing to show.
+        """How the model reads a text, and what it puts in its gaps if it was trained to.
 
         Raises:
-            ConfigError: always.
+            DataError: the text is blank, or too long.
+            ConfigError: the model does not read, or this is an ensemble.
         """
-        raise ConfigError(
-            f"{self.run.path} was trained for task 'pretrain' and gives a text nothing to look at; "
-            "train another task from it (init), and look at that run"
-        )
+        reading = Reading(self)
+        check_not_blank(not text.strip())
+        tokenizer = reading.codec.tokenizer
+        has_gaps = GAP in text and "masked" in self.task.parts
+        ids = with_gaps(reading.codec, text, "the text") if has_gaps else tokenizer.encode(text)
+        framed = reading.framed(ids, "the text", remedy="shorten it")
+        filled = [
+            (_with_filler(text, number, filler.text), filler.probability)
+            for number, fillers in enumerate(self.fill(text).gaps if has_gaps else ())
+            for filler in fillers
+        ]
+        return inspect_reading(reading.model, text, tokenizer, framed, filled, self.background())
 
     def fill(self, text: str, top: int = 5) -> Filled:
         """The likeliest words for each `[MASK]` of a text, which here is the control token.
@@ -86,3 +96,9 @@ class Pretrained(Trained):
         return replace(
             found, scores={name: found.scores[name] for name in metrics or self.task.metrics}
         )
+
+
+def _with_filler(text: str, number: int, filler: str) -> str:
+    """The text with one of its gaps filled."""
+    parts = text.split(GAP)
+    return GAP.join(parts[: number + 1]) + filler + GAP.join(parts[number + 1 :])

@@ -129,7 +129,7 @@ def view(
 
     Example: headway view runs/mine "a man in a hat" --out page.html
     """
-    from ..api import Classifier, LanguageModel, Translator, load
+    from ..api import Classifier, LanguageModel, Pretrained, Translator, load
     from ..api.loading import check_kind
 
     if out is None and png is None and not as_json:
@@ -140,7 +140,7 @@ def view(
             if value is not None:
                 raise ConfigError(f"{option} chooses a picture; add --png FILE or leave it out")
     set_threads(threads)
-    check_kind("view", (Translator, LanguageModel, Classifier), run)
+    check_kind("view", (Translator, LanguageModel, Classifier, Pretrained), run)
     model = load(run)
     ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "max_length": max_length}
     search = search_settings(settings, **ranked)

@@ -218,11 +218,40 @@ def test_settings_that_have_no_meaning(folder):
         config_of(folder, "masked", train=TrainConfig(metric="next_accuracy"))
 
 
+@pytest.mark.parametrize("objective", ["masked", "masked_next", "next", "unilm"])
+def test_the_attention_of_a_model_that_reads_is_shown(runs, objective):
+    model, text = runs[objective], "The cat sees a dog"
+    found = model.inspect(text)
+    assert (found.kind, found.outputs) == ("pretrain", [])
+    weights = found.map().weights
+    assert weights.shape == (len(found.tokens), len(found.tokens))
+    assert weights.sum(-1) == pytest.approx(1.0, abs=1e-5)
+    data = found.to_dict()
+    assert data["source"]["tokens"][-1] == "⟨eos⟩"
+    assert {part["kind"] for part in data["encoder"]} == {"encoder"}
+
+
+def test_gaps_of_a_text_that_is_looked_at_are_filled(runs):
+    text = "The [MASK] sees a [MASK] ."
+    found = runs["masked"].inspect(text)
+    assert "⟨mask⟩" in found.tokens
+    filled = runs["masked"].fill(text).gaps
+    assert [one.output.text for one in found.outputs] == [
+        *(f"The {filler.text} sees a [MASK] ." for filler in filled[0]),
+        *(f"The [MASK] sees a {filler.text} ." for filler in filled[1]),
+    ]
+    assert found.outputs[0].output.confidence == pytest.approx(filled[0][0].probability)
+    asked_nothing = runs["next"].inspect(text)  # of which hidden words mean nothing
+    assert "⟨mask⟩" not in asked_nothing.tokens
+
+
 def test_what_cannot_be_done_is_said(runs, folder):
     with pytest.raises(ConfigError, match="no metric 'bleu' for task 'pretrain'; expected one of"):
         runs["masked"].evaluate([], ["bleu"])
-    with pytest.raises(ConfigError, match="gives a text nothing to look at"):
-        runs["masked"].inspect("The cat")
+    with pytest.raises(ConfigError, match="which makes no vectors of texts"):
+        runs["bart"].inspect("The cat")
+    with pytest.raises(DataError, match="the text is blank"):
+        runs["masked"].inspect(" ")
     with pytest.raises(ConfigError, match=r"trained for task 'pretrain'; try headway evaluate"):
         check_kind("translate", api.Translator, folder / "masked")
     one = replace(
