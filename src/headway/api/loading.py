@@ -87,7 +87,8 @@ def check_kind(
     found = KINDS[config.task]
     if not issubclass(found, kind):
         fitting = " or ".join(
-            f"headway {verb} {run.path}" for verb in ("evaluate", *found.uses(config))
+            f"headway {verb} {run.path}"
+            for verb in (*(["evaluate"] if config.kind.metrics else []), *found.uses(config))
         )
         raise ConfigError(
             f"headway {command} has no use for {run.path}, which was trained for task "

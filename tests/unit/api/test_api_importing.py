@@ -13,9 +13,11 @@ from foreign_folders import TEXTS, make_folder
 import headway
 from headway.api.embedding import Embedder
 from headway.api.export import export
+from headway.api.loading import check_kind
+from headway.api.translator import Translator
 from headway.cli import main
 from headway.data.collate import source_batch
-from headway.errors import RunError
+from headway.errors import ConfigError, RunError
 
 SEQ2SEQ = ("marian", "bart", "t5")
 READERS = ("bert", "roberta", "distilbert", "sentences")
@@ -147,6 +149,8 @@ def test_sentence_embeddings_are_those_of_the_layout(imported):
     assert (ours.config.model.pooling, ours.config.model.pooler) == ("mean", False)
     assert ours.config.data.max_length == 40
     assert ours.config.pretrain.objective == "none"
+    with pytest.raises(ConfigError, match=r"task 'pretrain'; try headway embed"):
+        check_kind("translate", Translator, ours.run.path)  # there is nothing to evaluate
 
 
 @torch.inference_mode()
