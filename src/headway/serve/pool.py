@@ -128,20 +128,24 @@ class _Fork:
         there.close()
 
     def ask(self, what: tuple[Ask, list[Any]]) -> Any:
-        """The answer, waited for."""
-        if not self._process.is_alive():  # killed while it had nothing to do
-            self.end()
-            self._start()
-        try:
-            self._here.send(what)
-            if self._here.poll(self._patience):
-                return self._here.recv()
-            reason = f"did not answer for {self._patience:.0f} s"
-        except (EOFError, OSError):
-            reason = "was killed, perhaps for lack of memory"
+        """The answer, waited for; from a new process if the old one was killed."""
+        reason = "was killed twice, perhaps for lack of memory"
+        for _ in range(2):
+            try:
+                self._here.send(what)
+                if self._here.poll(self._patience):
+                    return self._here.recv()
+            except (EOFError, OSError):
+                self._renew()
+            else:
+                self._renew()
+                reason = f"did not answer for {self._patience:.0f} s"
+                break
+        return Failed, f"a process that computed {reason}", ""
+
+    def _renew(self) -> None:
         self.end()
         self._start()
-        return Failed, f"a process that computed {reason}", ""
 
     def end(self) -> None:
         self._process.kill()
