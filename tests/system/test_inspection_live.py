@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlparse
 
@@ -22,6 +21,8 @@ class Desk:
         self.rows = inspections.training_rows(200)
         self.token = None
         outer = self
+
+        self.may_answer = threading.Event()  # for which slow questions wait
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
@@ -64,7 +65,7 @@ class Desk:
         self.asked.append(question)
         self.paths.append(request.path)
         if "slow" in question["text"]:
-            time.sleep(1.5)
+            assert self.may_answer.wait(60)
         if "wrong" in question["text"]:
             message = f"the text is too long: {EVIL}"
             return self.answer(request, 422, {"error": {"message": message}})
@@ -172,11 +173,13 @@ def test_it_fits_a_telephone(browser, desk):
 
 
 def test_an_answer_that_was_overtaken_is_dropped(page, desk):
-    page.locator("#text").fill("slow one")
-    page.wait_for_timeout(600)
-    page.locator("#text").fill("quick two")
+    with page.expect_request("**/inspect"):
+        page.locator("#text").fill("slow one")
+    with page.expect_event("requestfailed") as dropped:
+        page.locator("#text").fill("quick two")
+    desk.may_answer.set()
     shown(page, "QUICK TWO")
-    page.wait_for_timeout(2000)
+    assert dropped.value.post_data_json["text"] == "slow one"
     assert page.locator("#sentences .target .sentence").inner_text() == "QUICK TWO"
     assert [question["text"] for question in desk.asked] == ["slow one", "quick two"]
     assert page.complaints == []

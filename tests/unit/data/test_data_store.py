@@ -205,7 +205,7 @@ def test_a_killed_build_leaves_no_store_and_is_swept_by_the_next(tmp_path):
     process = FORK.Process(target=_build_forever, args=(killed,))
     process.start()
     left = tmp_path / "killed.tmp"
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not (left / "ids.data").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
 

@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import time
 
 import pytest
 import torch
@@ -45,9 +44,25 @@ def two_threads():
     torch.set_num_threads(before)
 
 
-def test_answers_come_in_order_from_processes_with_one_thread(two_threads):
+FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture
+def meet():
+    """With its first batch a process waits until the other one has a batch too."""
+    both, met = FORK.Barrier(2), []
+
+    def wait():
+        if not met:
+            met.append(True)
+            both.wait(timeout=60)
+
+    return wait
+
+
+def test_answers_come_in_order_from_processes_with_one_thread(two_threads, meet):
     def work(rows):
-        time.sleep(0.3)  # so that both have something to do
+        meet()
         return [(row * 10, os.getpid(), torch.get_num_threads()) for row in rows]
 
     found = side_by_side(work, [[3, 1], [0], [4, 2]], processes=2)
@@ -59,17 +74,21 @@ def test_answers_come_in_order_from_processes_with_one_thread(two_threads):
     assert torch.get_num_threads() == 2
 
 
-def test_whoever_is_free_takes_the_next_batch(two_threads):
-    this = os.getpid()
+def test_whoever_is_free_takes_the_next_batch(two_threads, meet):
+    this, most_are_done, done = os.getpid(), FORK.Event(), []
 
     def work(rows):
+        meet()
+        done.append(rows)
         if rows == [0]:
-            time.sleep(1.0)
+            assert most_are_done.wait(timeout=60)
+        if len(done) == 300:
+            most_are_done.set()
         return [os.getpid()] * len(rows)
 
     found = side_by_side(work, [[i] for i in range(400)], processes=2)
     slow = found[0]
-    assert found.count(slow) < 200
+    assert found.count(slow) <= 100
     assert this in found
 
 
@@ -101,13 +120,13 @@ def test_nothing_to_do():
 
 
 @pytest.mark.parametrize("fails_here", [True, False])
-def test_a_failure_is_passed_on_and_threads_are_given_back(two_threads, fails_here):
+def test_a_failure_is_passed_on_and_threads_are_given_back(two_threads, meet, fails_here):
     this = os.getpid()
 
     def work(rows):
+        meet()
         if (os.getpid() == this) is fails_here:
             raise DataError(f"batch {rows}")
-        time.sleep(0.5)
         return rows
 
     with pytest.raises(DataError, match=r"batch \[[01]\]"):
@@ -115,13 +134,13 @@ def test_a_failure_is_passed_on_and_threads_are_given_back(two_threads, fails_he
     assert torch.get_num_threads() == 2
 
 
-def test_a_process_that_was_killed_is_told(two_threads):
+def test_a_process_that_was_killed_is_told(two_threads, meet):
     this = os.getpid()
 
     def work(rows):
+        meet()
         if os.getpid() != this:
             os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(0.5)
         return rows
 
     with pytest.raises(RunError, match=r"killed, .* in one process \(OMP_NUM_THREADS=1\)"):
@@ -136,13 +155,13 @@ class Unsendable(Exception):
         self.here = lambda: None
 
 
-def test_an_error_that_cannot_travel_is_told_with_its_place(two_threads):
+def test_an_error_that_cannot_travel_is_told_with_its_place(two_threads, meet):
     this = os.getpid()
 
     def work(rows):
+        meet()
         if os.getpid() != this:
             raise Unsendable("a", "b")
-        time.sleep(0.5)
         return rows
 
     with pytest.raises(RuntimeError, match=r"Unsendable: a b") as caught:
@@ -150,18 +169,17 @@ def test_an_error_that_cannot_travel_is_told_with_its_place(two_threads):
     assert "in work" in caught.value.__notes__[0]
 
 
-def test_a_signal_to_all_processes_is_left_to_the_first(two_threads):
+def test_a_signal_to_all_processes_is_left_to_the_first(two_threads, meet):
     """`timeout` and batch systems signal the group; a search that goes on must not break."""
     noted = []
     before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
     this = os.getpid()
 
     def work(rows):
+        meet()
         if os.getpid() != this:
             os.kill(os.getpid(), signal.SIGTERM)
             os.kill(this, signal.SIGTERM)
-        else:
-            time.sleep(0.5)
         return rows
 
     try:

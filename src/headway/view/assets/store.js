@@ -27,7 +27,10 @@ export class Store {
     this.values = { ...DEFAULTS, ...parse(location.hash) };
     this.listeners = [];
     this.timer = 0;
-    addEventListener("hashchange", () => this.set({ ...DEFAULTS, ...parse(location.hash) }));
+    // A write that was due may have come between: what was asked for is in the event.
+    addEventListener("hashchange", (event) => {
+      this.set({ ...DEFAULTS, ...parse(new URL(event.newURL).hash) });
+    });
   }
 
   /** @param {(changed: Set<string>) => void} listener */
