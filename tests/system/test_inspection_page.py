@@ -15,7 +15,7 @@ MODES = ["map", "lines", "all", "pair"]
 READY = "() => document.documentElement.dataset.ready"
 GO = """place => {
   history.replaceState(null, "", `#${place}`);
-  dispatchEvent(new HashChangeEvent("hashchange"));
+  dispatchEvent(new HashChangeEvent("hashchange", { newURL: location.href }));
 }"""
 EVIL = "<img src=x onerror=\"document.title='broken'\"></script><script>document.title='!'</script>"
 
