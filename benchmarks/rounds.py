@@ -338,8 +338,7 @@ def parse_rounds(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None
 ) -> argparse.Namespace:
     given = parser.parse_args(arguments)
-    for name in ("rounds", "updates", "threads"):
-        value = getattr(given, name)
-        if value is not None and value < 1:
+    for name, value in vars(given).items():
+        if isinstance(value, int) and value < 1:
             parser.error(f"--{name} is {value}; expected 1 or more")
     return given
