@@ -172,7 +172,7 @@ def test_interrupted_training_says_how_to_go_on(place):
         if "validation:" in line:
             break
     process.send_signal(signal.SIGINT)
-    stdout, rest = process.communicate(timeout=60)
+    stdout, rest = process.communicate(timeout=300)
     assert process.returncode == 130, "".join(seen) + rest
     assert stdout == ""
     found = re.search(r"^headway: error: stopped at step (\d+) of 100000, saved; ", rest, re.M)
@@ -184,7 +184,7 @@ def test_interrupted_training_says_how_to_go_on(place):
             break
     assert line == f"going on after step {found[1]} of 100000\n"
     process.send_signal(signal.SIGTERM)
-    _, rest = process.communicate(timeout=60)
+    _, rest = process.communicate(timeout=300)
     assert process.returncode == 143
     assert "headway resume stopped" in rest.splitlines()[-1]
 
@@ -288,7 +288,7 @@ def test_translate_reads_standard_input(trained, place, inputs):
     expected = start("translate", "run", str(inputs), cwd=place)
     with open(inputs) as stream:
         got = start("translate", "run", "--threads", "1", stdin=stream, cwd=place)
-    assert got.communicate(timeout=60)[0] == expected.communicate(timeout=60)[0] != ""
+    assert got.communicate(timeout=300)[0] == expected.communicate(timeout=300)[0] != ""
 
 
 def test_translate_in_json(headway, trained, inputs):
@@ -593,7 +593,7 @@ def test_a_full_disk_behind_standard_output(place, arguments, unbuffered):
     surroundings = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
         process = start(*arguments, stdout=full, cwd=place, env=surroundings)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=300)
     assert (process.returncode, stderr) == (1, f"{FULL}make room or write elsewhere\n")
 
 
@@ -610,7 +610,7 @@ def test_a_full_disk_behind_a_translation(fails, trained, monkeypatch):
 def test_a_full_disk_behind_standard_error_leaves_the_exit_code(place):
     with open("/dev/full", "w") as full:
         process = start("info", "absent", stderr=full, cwd=place)
-        stdout, _ = process.communicate(timeout=60)
+        stdout, _ = process.communicate(timeout=300)
     assert (process.returncode, stdout) == (1, "")
 
 
@@ -635,7 +635,7 @@ def test_an_argument_that_is_no_text(fails, place, arguments):
 
 def test_an_argument_that_is_no_text_in_a_process(place):
     process = start(b"config", b"run\xff.toml", cwd=place)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=300)
     assert (process.returncode, stdout) == (2, "")
     assert stderr == (
         "headway: error: the argument 'run\\udcff.toml' is not UTF-8; write it in UTF-8, or rename "
@@ -659,5 +659,5 @@ def test_a_reader_that_goes_away(place):
     os.close(reading)
     process = start("config", stdout=writing, cwd=place)
     os.close(writing)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=300)
     assert (process.returncode, stderr) == (141, "")

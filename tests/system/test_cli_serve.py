@@ -85,7 +85,7 @@ class Server:
 
     def figures(self):
         """What Prometheus would read."""
-        return httpx2.get(f"{self.url}/metrics", timeout=60).text
+        return httpx2.get(f"{self.url}/metrics", timeout=300).text
 
     def wait_for_work(self):
         while "headway_running_batches 1.0" not in self.figures():
@@ -115,7 +115,7 @@ def server(run):
     one.process.communicate()
 
 
-def raw(server, data, *, half_close=False, timeout=30.0):
+def raw(server, data, *, half_close=False, timeout=300):
     """All that a server answers to some bytes."""
     with socket.create_connection(("127.0.0.1", server.port), timeout) as connection:
         connection.sendall(data)
@@ -270,7 +270,7 @@ def test_a_client_that_never_ends_the_head_of_its_request_is_cut_off(serve):
                 time.sleep(0.1)
         with suppress(ConnectionError):
             assert connection.recv(1) == b""
-    assert httpx2.get(f"{server.url}/health", timeout=60).status_code == 200
+    assert httpx2.get(f"{server.url}/health", timeout=300).status_code == 200
 
 
 # Mistakes
@@ -375,7 +375,7 @@ def hammer(server, stop, counts, clients):
     """Clients that ask without a pause until they are stopped."""
 
     def client(number):
-        with httpx2.Client(timeout=60) as asking:
+        with httpx2.Client(timeout=300) as asking:
             turn = number
             while not stop.is_set():
                 word = WORDS[turn % len(WORDS)]
@@ -418,7 +418,7 @@ def test_ten_times_what_may_wait_for_a_minute(serve):
     threads = hammer(server, stop, counts, 80)
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        assert httpx2.get(f"{server.url}/health", timeout=60).status_code == 200
+        assert httpx2.get(f"{server.url}/health", timeout=300).status_code == 200
         time.sleep(1)
     stop.set()
     for thread in threads:

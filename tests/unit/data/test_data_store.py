@@ -236,7 +236,7 @@ def test_two_builders_at_once_both_end_well(tmp_path):
     builders = [FORK.Process(target=_build_slowly, args=(tmp_path / "s", done)) for _ in "ab"]
     for builder in builders:
         builder.start()
-    assert sorted(done.get(timeout=10) for _ in builders) == ["built", "found"]
+    assert sorted(done.get(timeout=300) for _ in builders) == ["built", "found"]
     for builder in builders:
         builder.join()
         assert builder.exitcode == 0

@@ -48,7 +48,7 @@ async def posts(app, bodies, path="/translate"):
     """Answers to requests that are made at the same time."""
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://here") as client:
-        asked = [client.post(path, json=body, timeout=60) for body in bodies]
+        asked = [client.post(path, json=body, timeout=300) for body in bodies]
         return await asyncio.gather(*asked)
 
 

@@ -55,7 +55,7 @@ def meet():
     def wait():
         if not met:
             met.append(True)
-            both.wait(timeout=60)
+            both.wait(timeout=300)
 
     return wait
 
@@ -81,7 +81,7 @@ def test_whoever_is_free_takes_the_next_batch(two_threads, meet):
         meet()
         done.append(rows)
         if rows == [0]:
-            assert most_are_done.wait(timeout=60)
+            assert most_are_done.wait(timeout=300)
         if len(done) == 300:
             most_are_done.set()
         return [os.getpid()] * len(rows)
@@ -198,7 +198,7 @@ def test_a_daemonic_process_searches_alone():
     queue = context.Queue()
     daemon = context.Process(target=in_a_daemon, args=(queue,), daemon=True)
     daemon.start()
-    assert queue.get(timeout=20) == 1
+    assert queue.get(timeout=300) == 1
     daemon.join()
 
 
