@@ -48,6 +48,7 @@ from headway.data.read import read
 from headway.errors import ConfigError, HeadwayError, MissingExtra
 from headway.models import FAMILIES, Reader, Vocabularies
 from headway.runs.hugging_face.layouts import LAYOUTS
+from headway.runs.obstacles import Obstacles
 from headway.tasks import Classify
 from headway.tasks.classify import LabelLoss
 from headway.tasks.loss import Batch
@@ -116,9 +117,11 @@ def from_run(path: str) -> Start:
     if config.family != "encoder" or backbone is None:
         raise ConfigError(f"{path} has model.family = {config.family!r}; expected an encoder")
     vocabulary = len(backbone.embedding)
-    obstacles = LAYOUTS["bert"].obstacles(config, _sizes(vocabulary, "none"), {})
-    if obstacles:
-        raise ConfigError(f"{path} is no BERT: {', '.join(obstacles)}; give another run")
+    obstacles = Obstacles()
+    for setting in LAYOUTS["bert"].settings:
+        setting.check(config, obstacles)
+    if obstacles.found:
+        raise ConfigError(f"{path} is no BERT: {', '.join(obstacles.found)}; give another run")
     return Start(config, vocabulary, backbone.state_dict(), run.run.codecs)
 
 
