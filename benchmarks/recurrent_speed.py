@@ -21,6 +21,7 @@ from rounds import (
     OURS,
     PLAIN,
     SEED,
+    SMOOTHING,
     Contestant,
     Headway,
     TorchLoop,
@@ -39,6 +40,7 @@ from torch.nn.functional import dropout, embedding, linear
 from headway.models import FAMILIES, SequenceModel, Vocabularies
 from headway.nn.scores import SCORES
 from headway.tasks.loss import Batch
+from headway.tasks.sequence_loss import SequenceLoss
 
 PEER = "torch.nn"
 FORMS = {"bahdanau": "additive", "luong": "general"}
@@ -145,14 +147,19 @@ def copy_weights(ours: SequenceModel, theirs: PlainModel) -> None:
     theirs.load_state_dict(found)
 
 
+def contestant(setting: Setting, form: str, score: str, workers: int) -> Headway:
+    """headway's model and update."""
+    return Headway(SequenceLoss(headway_model(setting, form, score), SMOOTHING), workers)
+
+
 def make_contestants(setting: Setting, form: str, threads: int) -> dict[str, Contestant]:
     """All with the same weights."""
     torch.set_num_threads(threads)  # what the updater divides among its workers
     plain = PlainModel(setting, form, DROPOUT)
     copy_weights(headway_model(setting, form, FORMS[form]), plain)
     return {
-        OURS: Headway(headway_model(setting, form, FORMS[form]), workers=threads),
-        PLAIN: Headway(headway_model(setting, form, FORMS[form]), workers=1),
+        OURS: contestant(setting, form, FORMS[form], workers=threads),
+        PLAIN: contestant(setting, form, FORMS[form], workers=1),
         PEER: TorchLoop(plain, logits=plain),
     }
 
@@ -176,9 +183,7 @@ def costs(
 ) -> dict[str, float]:
     """Time of an update with each score over that with `dot`."""
     say(f"{form}, every score:")
-    contestants = {
-        name: Headway(headway_model(setting, form, name), workers=threads) for name in SCORES
-    }
+    contestants = {name: contestant(setting, form, name, workers=threads) for name in SCORES}
     speeds, _ = run_rounds(contestants, batches, rounds, threads)
     times = {
         name: round(median(speeds["dot"]) / median(found), 3) for name, found in speeds.items()

@@ -7,10 +7,11 @@ import argparse
 import gc
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from statistics import median
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -20,9 +21,7 @@ from torch.nn.functional import cross_entropy
 from headway.data.batches import Batches
 from headway.data.collate import pair_batch
 from headway.errors import DataError
-from headway.models import SequenceModel
-from headway.tasks.loss import Batch
-from headway.tasks.sequence_loss import SequenceLoss
+from headway.tasks.loss import Batch, Objective
 from headway.text import BOS, EOS, PAD, UNK
 from headway.training.optimiser import make_optimizer
 from headway.training.processes import Processes
@@ -40,59 +39,87 @@ WARMING = 2  # updates before the clock runs
 # Data
 
 
-class Examples:
-    """Encoded pairs in memory, each side with its end mark."""
+class Examples(ABC):
+    """Encoded examples in memory, by columns; those that are too long are left out.
+
+    Attributes:
+        noun: what messages call them.
+        sorted_by: columns whose lengths count against a batch's tokens, the one to sort by first.
+    """
+
+    noun: ClassVar[str]
+    sorted_by: ClassVar[tuple[str, ...]]
+
+    def __init__(self, columns: Mapping[str, Sequence[np.ndarray]], vocabulary: int) -> None:
+        rows = list(zip(*columns.values(), strict=True))
+        kept = [row for row in rows if max(map(len, row)) <= MAX_LENGTH]
+        if not kept:
+            raise DataError(
+                f"none of {len(rows)} {self.noun} has at most {MAX_LENGTH} tokens; "
+                "give files with shorter lines"
+            )
+        if len(kept) < len(rows):
+            say(f"left out {len(rows) - len(kept)} {self.noun} of more than {MAX_LENGTH} tokens")
+        self.columns = {name: [row[i] for row in kept] for i, name in enumerate(columns)}
+        self.vocabulary = vocabulary
+
+    def __len__(self) -> int:
+        return len(self.columns[self.sorted_by[0]])
+
+    def lengths(self, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        return np.array([len(values) for values in self.columns[column][start:stop]])
+
+    @abstractmethod
+    def batch(self, indices: np.ndarray) -> dict[str, Tensor]: ...
+
+
+class Pairs(Examples):
+    """Sources and targets, each side with its end mark."""
+
+    noun = "pairs"
+    sorted_by = ("target", "source")
 
     def __init__(
         self, sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], vocabulary: int
     ) -> None:
-        pairs = list(zip(sources, targets, strict=True))
-        kept = [pair for pair in pairs if max(map(len, pair)) <= MAX_LENGTH]
-        if not kept:
-            raise DataError(
-                f"none of {len(pairs)} pairs has at most {MAX_LENGTH} tokens on each side; "
-                "give files with shorter lines"
-            )
-        if len(kept) < len(pairs):
-            say(f"left out {len(pairs) - len(kept)} pairs of more than {MAX_LENGTH} tokens")
-        self.columns = {"source": [s for s, _ in kept], "target": [t for _, t in kept]}
-        self.vocabulary = vocabulary
-
-    def __len__(self) -> int:
-        return len(self.columns["source"])
-
-    def lengths(self, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
-        return np.array([len(values) for values in self.columns[column][start:stop]])
+        super().__init__({"source": sources, "target": targets}, vocabulary)
 
     def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
         source, target = self.columns["source"], self.columns["target"]
         return pair_batch([source[i] for i in indices], [target[i] for i in indices], BOS)
 
 
-def synthetic(vocabulary: int, sentences: int = SENTENCES) -> Examples:
+def synthetic(vocabulary: int, sentences: int = SENTENCES) -> Pairs:
     """Sentences of captions' lengths (median 14 tokens, a long tail) and Zipf's frequencies.
 
     A target is about as long as its source, give or take a fifth.
     """
     rng = np.random.default_rng(SEED)
-    words = np.arange(UNK + 1, vocabulary)
-    chances = 1.0 / np.arange(1, len(words) + 1)
-    chances /= chances.sum()
 
     def side(lengths: np.ndarray) -> list[np.ndarray]:
-        ends = np.cumsum(np.clip(lengths.round().astype(int), 2, MAX_LENGTH))
-        drawn = rng.choice(words, ends[-1], p=chances)
-        drawn[ends - 1] = EOS
-        return np.split(drawn, ends[:-1])
+        lengths = np.clip(lengths.round().astype(int), 2, MAX_LENGTH)
+        drawn = draw_words(rng, lengths, vocabulary)
+        for ids in drawn:
+            ids[-1] = EOS
+        return drawn
 
     sources = np.exp(rng.normal(np.log(14), 0.35, sentences))
     targets = sources * np.exp(rng.normal(0.0, 0.2, sentences))
-    return Examples(side(sources), side(targets), vocabulary)
+    return Pairs(side(sources), side(targets), vocabulary)
+
+
+def draw_words(rng: np.random.Generator, lengths: np.ndarray, vocabulary: int) -> list[np.ndarray]:
+    """Texts of these lengths, of words that are no marks, with Zipf's frequencies."""
+    words = np.arange(UNK + 1, vocabulary)
+    chances = 1.0 / np.arange(1, len(words) + 1)
+    ends = np.cumsum(lengths)
+    drawn = rng.choice(words, ends[-1], p=chances / chances.sum())
+    return np.split(drawn, ends[:-1])
 
 
 def update_batches(examples: Examples, tokens: int, number: int) -> list[dict[str, Tensor]]:
     """The batches of the first updates, in headway's order; epochs follow each other."""
-    batches = Batches(examples, ("target", "source"), tokens, SEED)
+    batches = Batches(examples, examples.sorted_by, tokens, SEED)
     order: Iterator[np.ndarray] = (indices for e in count() for indices in batches.epoch(e))
     return [examples.batch(indices) for indices in islice(order, number)]
 
@@ -104,6 +131,11 @@ def split_rows(batch: Batch, parts: int) -> list[dict[str, Tensor]]:
     return [part for part in split if len(part["src"])]
 
 
+def tokens_in(batch: Batch) -> int:
+    """Those by which speed is told: what is written, or else what is read, without padding."""
+    return int(batch.get("tgt_valid", batch["src_valid"]).sum())
+
+
 # Contestants
 
 
@@ -111,21 +143,21 @@ class Contestant(Protocol):
     """Something that trains."""
 
     def loss(self, batch: Batch) -> float:
-        """Mean over target tokens, without dropout and smoothing."""
+        """Mean over what is predicted, without dropout and smoothing."""
         ...
 
     def update(self, batch: Batch, number: int) -> int:
-        """One update; returns how many target tokens it has counted."""
+        """One update; returns how many tokens it has counted."""
         ...
 
 
 class Headway:
     """headway's own update. With several workers the batch is divided among them, by rows."""
 
-    def __init__(self, model: SequenceModel, workers: int) -> None:
+    def __init__(self, objective: Objective, workers: int) -> None:
         self.workers = workers
-        self.objective = SequenceLoss(model, SMOOTHING).train()
-        optimizer = make_optimizer(model, TrainConfig(), LEARNING_RATE)
+        self.objective = objective.train()
+        optimizer = make_optimizer(objective.model, TrainConfig(), LEARNING_RATE)
         self.updater = Updater(self.objective, optimizer, SEED, CLIP, Processes(), workers=workers)
 
     @torch.inference_mode()
@@ -143,11 +175,21 @@ class TorchLoop:
     """A training loop as users of PyTorch write it, without mistakes that cost time.
 
     Args:
-        logits: those of a batch (B, T, V), with padding.
+        logits: those of a batch (..., V), with padding.
+        target: the name of what they are compared with (...).
+        ignored: where that is padding.
     """
 
-    def __init__(self, model: nn.Module, logits: Callable[[Batch], Tensor]) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        logits: Callable[[Batch], Tensor],
+        target: str = "tgt_out",
+        ignored: int = PAD,
+        smoothing: float = SMOOTHING,
+    ) -> None:
         self.model, self.logits = model.train(), logits
+        self.target, self.ignored, self.smoothing = target, ignored, smoothing
         self.optimizer = make_optimizer(model, TrainConfig(), LEARNING_RATE)
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         torch.manual_seed(SEED)
@@ -159,20 +201,20 @@ class TorchLoop:
         self.model.train()
         return value
 
-    def forward(self, batch: Batch, smoothing: float = SMOOTHING) -> Tensor:
+    def forward(self, batch: Batch, smoothing: float) -> Tensor:
         return cross_entropy(
-            self.logits(batch).flatten(0, 1),
-            batch["tgt_out"].flatten(),
-            ignore_index=PAD,
+            self.logits(batch).flatten(0, -2),
+            batch[self.target].flatten(),
+            ignore_index=self.ignored,
             label_smoothing=smoothing,
         )
 
     def update(self, batch: Batch, number: int) -> int:
         self.optimizer.zero_grad(set_to_none=True)
-        self.forward(batch).backward()
+        self.forward(batch, self.smoothing).backward()
         nn.utils.clip_grad_norm_(self.parameters, CLIP)
         self.optimizer.step()
-        return int((batch["tgt_out"] != PAD).sum())
+        return tokens_in(batch)
 
 
 def check_same_model(contestants: Mapping[str, Contestant], batch: Batch) -> None:
@@ -197,15 +239,15 @@ def matmul_rate(threads: int, seconds: float = 0.5, size: int = 1024) -> float:
 
 
 def speed(contestant: Contestant, batches: Sequence[Batch], first: int, threads: int) -> float:
-    """Target tokens per second over some updates, the first of them number `first`."""
+    """Tokens per second over some updates, the first of them number `first`."""
     torch.set_num_threads(threads)
     gc.collect()
     start = time.perf_counter()
     tokens = sum(contestant.update(batch, n) for n, batch in enumerate(batches, first))
     seconds = time.perf_counter() - start
-    expected = sum(int(batch["tgt_valid"].sum()) for batch in batches)
+    expected = sum(map(tokens_in, batches))
     if tokens != expected:
-        raise RuntimeError(f"not the same work: {tokens} target tokens instead of {expected}")
+        raise RuntimeError(f"not the same work: {tokens} tokens instead of {expected}")
     return tokens / seconds
 
 
@@ -244,6 +286,38 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
     }
 
 
+def figures(
+    speeds: Mapping[str, Sequence[float]],
+    rates: Sequence[float],
+    flops_per_token: float,
+    peer: str,
+) -> dict[str, Any]:
+    """What rounds have shown: speeds, ratios to the peer, shares of the rate of matrix products."""
+    return {
+        "tokens_per_second": {n: [round(v, 1) for v in values] for n, values in speeds.items()},
+        "medians": {name: round(median(values), 1) for name, values in speeds.items()},
+        **{f"{name}/{peer}": ratio(speeds[name], speeds[peer]) for name in (OURS, PLAIN)},
+        "matmul_gflops": round(median(rates) / 1e9, 1),
+        "mflop_per_token": round(flops_per_token / 1e6, 2),
+        "share_of_matmul_rate": {
+            name: round(median(values) * flops_per_token / median(rates), 3)
+            for name, values in speeds.items()
+        },
+    }
+
+
+def say_figures(found: Mapping[str, Any], peer: str) -> None:
+    for name in (f"{OURS}/{peer}", f"{PLAIN}/{peer}"):
+        each = found[name]
+        say(
+            f"  {name}: {each['of_medians']:.2f} (rounds {each['least']:.2f} to "
+            f"{each['greatest']:.2f})"
+        )
+    shares = ", ".join(f"{name} {s:.0%}" for name, s in found["share_of_matmul_rate"].items())
+    rate = found["matmul_gflops"]
+    say(f"  of the {rate:.0f} GFLOP/s that matrix products reach here: {shares}")
+
+
 # The program
 
 
@@ -264,8 +338,7 @@ def parse_rounds(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None
 ) -> argparse.Namespace:
     given = parser.parse_args(arguments)
-    for name in ("rounds", "updates", "threads"):
-        value = getattr(given, name)
-        if value is not None and value < 1:
+    for name, value in vars(given).items():
+        if isinstance(value, int) and value < 1:
             parser.error(f"--{name} is {value}; expected 1 or more")
     return given

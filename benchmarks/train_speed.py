@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
@@ -23,17 +22,21 @@ from rounds import (
     OURS,
     PLAIN,
     SEED,
+    SMOOTHING,
     Contestant,
     Examples,
     Headway,
+    Pairs,
     TorchLoop,
     check_same_model,
+    figures,
     parse_rounds,
-    ratio,
     rounds_parser,
     run_rounds,
     say,
+    say_figures,
     synthetic,
+    tokens_in,
     update_batches,
 )
 from torch import Tensor
@@ -43,6 +46,7 @@ from headway.data.read import read
 from headway.errors import HeadwayError, MissingExtra
 from headway.models import FAMILIES, SequenceModel, Vocabularies
 from headway.tasks.loss import Batch
+from headway.tasks.sequence_loss import SequenceLoss
 from headway.tasks.translate import TextConfig, Translate
 from headway.text import BOS, EOS, PAD
 
@@ -81,7 +85,7 @@ def from_files(source: str, target: str, vocabulary: int) -> Examples:
     rows = [row.values for row in read(corpus, Translate.columns, Path())]
     task = Translate.learn(lambda: iter(rows), TextConfig(size=vocabulary))
     sources, targets = (task.source.encode_batch([row[i] for row in rows]) for i in (0, 1))
-    return Examples(sources, targets, task.source.tokenizer.size)
+    return Pairs(sources, targets, task.source.tokenizer.size)
 
 
 # Models
@@ -210,9 +214,10 @@ def make_contestants(setting: Setting, vocabulary: int, threads: int) -> dict[st
     torch.set_num_threads(threads)  # what the updater divides among its workers
     marian = marian_model(setting, vocabulary)
     copy_to_marian(headway_model(setting, vocabulary), marian)
+    ours, plain = (SequenceLoss(headway_model(setting, vocabulary), SMOOTHING) for _ in range(2))
     return {
-        OURS: Headway(headway_model(setting, vocabulary), workers=threads),
-        PLAIN: Headway(headway_model(setting, vocabulary), workers=1),
+        OURS: Headway(ours, workers=threads),
+        PLAIN: Headway(plain, workers=1),
         PEER: hugging_face(marian),
     }
 
@@ -246,40 +251,19 @@ def compare(setting: Setting, examples: Examples, rounds: int, threads: int) -> 
     )
     speeds, rates = run_rounds(contestants, batches, rounds, threads)
     flops = sum(matmul_flops(setting, examples.vocabulary, batch) for batch in batches)
-    tokens = sum(int(batch["tgt_valid"].sum()) for batch in batches)
+    tokens = sum(map(tokens_in, batches))
     padded = sum(batch["tgt_valid"].numel() for batch in batches)
-    shares = {
-        name: round(median(values) * flops / tokens / median(rates), 3)
-        for name, values in speeds.items()
-    }
     result = {
         "setting": {**asdict(setting), "vocabulary": examples.vocabulary},
         "target_tokens": tokens,
         "target_padding": round(1 - tokens / padded, 3),
-        "tokens_per_second": {n: [round(v, 1) for v in values] for n, values in speeds.items()},
-        "medians": {name: round(median(values), 1) for name, values in speeds.items()},
-        f"{OURS}/{PEER}": ratio(speeds[OURS], speeds[PEER]),
-        f"{PLAIN}/{PEER}": ratio(speeds[PLAIN], speeds[PEER]),
-        "matmul_gflops": round(median(rates) / 1e9, 1),
-        "mflop_per_target_token": round(flops / tokens / 1e6, 2),
-        "share_of_matmul_rate": shares,
+        **figures(speeds, rates, flops / tokens, PEER),
     }
-    say_result(result)
+    say_figures(result, PEER)
     return result
 
 
 # The program
-
-
-def say_result(result: Mapping[str, Any]) -> None:
-    for name in (f"{OURS}/{PEER}", f"{PLAIN}/{PEER}"):
-        found = result[name]
-        say(
-            f"  {name}: {found['of_medians']:.2f} (rounds {found['least']:.2f} to "
-            f"{found['greatest']:.2f})"
-        )
-    share, rate = result["share_of_matmul_rate"][OURS], result["matmul_gflops"]
-    say(f"  {OURS}: {share:.0%} of the {rate:.0f} GFLOP/s that matrix products reach here")
 
 
 def report(

@@ -6,6 +6,7 @@ files that it names are written, `headway` commands and Python are run in order.
 
 import ast
 import io
+import json
 import re
 import runpy
 import shlex
@@ -86,6 +87,7 @@ def place(tmp_path, monkeypatch):
     for name in ("articles.txt", "articles-valid.txt"):
         (tmp_path / name).write_text("\n\n".join("\n".join(lines) for lines in articles))
     (tmp_path / "book.txt").write_text("".join(f"{source}\n" for source, _ in pairs) * 3)
+    lay_held_out(tmp_path)
     write_run_file(tmp_path / "run.toml", RUN_FILE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
@@ -102,6 +104,25 @@ def place(tmp_path, monkeypatch):
     yield tmp_path
     FAMILIES.clear()
     FAMILIES.update(families)
+
+
+def lay_held_out(place: Path) -> None:
+    """What the pages of tags, answers and numbers validate and test on; they show the rest."""
+    context = "The dog lives in Rome."
+    answers: list[dict[str, Any]] = [{"text": "Rome", "answer_start": 17}]
+    asked = [("Where does it live?", answers), ("How old is it?", [])]
+    rows = [{"question": q, "context": context, "answers": right} for q, right in asked]
+    for name in ("valid", "test"):
+        (place / f"entities-{name}.conll").write_text(
+            "Anna NNP B-PER\nsees VBZ O\nRome NNP B-LOC\n"
+        )
+        (place / f"questions-{name}.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in rows))
+        (place / f"similar-{name}.tsv").write_text(
+            "sentence1\tsentence2\tscore\na dog\tthe dog\t4.5\na dog\ta hat\t1\na man\tmen\t3\n"
+        )
+    qas = [{"question": q, "id": str(i), "answers": right} for i, (q, right) in enumerate(asked)]
+    article = {"paragraphs": [{"context": context, "qas": qas}]}
+    (place / "dev-v2.0.json").write_text(json.dumps({"data": [article]}))
 
 
 def lay_models(place: Path) -> None:
@@ -124,7 +145,7 @@ def test_a_page_can_be_followed(page, place, monkeypatch):
         lay_models(place)
     all_blocks = blocks(text_of(page))
     for block in all_blocks:
-        if block.language == "text" and re.fullmatch(r"\w+\.txt", block.label):
+        if block.language == "text" and re.fullmatch(r"\w+\.(txt|tsv|jsonl|conll)", block.label):
             (place / block.label).write_text(block.content)
     names: dict[str, Any] = {"__name__": "__main__"}
     for block, after in zip_longest(all_blocks, all_blocks[1:]):

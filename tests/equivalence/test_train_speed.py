@@ -169,7 +169,10 @@ def test_marian_drops_at_the_same_places(monkeypatch):
 
 def test_both_train_the_same_without_dropout():
     ours, theirs = both_models()
-    ours, theirs = rounds.Headway(ours, workers=1), bench.hugging_face(theirs)
+    ours, theirs = (
+        rounds.Headway(SequenceLoss(ours, SMOOTHING), workers=1),
+        bench.hugging_face(theirs),
+    )
     for number in range(1, 4):
         batch = some_batch(number, V)
         assert ours.update(batch, number) == theirs.update(batch, number)
@@ -232,10 +235,10 @@ def test_files_are_cut_by_a_vocabulary_of_their_own(tmp_path):
 
 def test_overlong_pairs_are_left_out_and_counted(capsys):
     short, long = np.array([5, EOS]), np.full(rounds.MAX_LENGTH + 1, EOS)
-    assert len(rounds.Examples([short, short], [short, long], V)) == 1
+    assert len(rounds.Pairs([short, short], [short, long], V)) == 1
     assert capsys.readouterr().err == "left out 1 pairs of more than 256 tokens\n"
     with pytest.raises(rounds.DataError, match="none of 1 pairs has at most 256 tokens"):
-        rounds.Examples([long], [short], V)
+        rounds.Pairs([long], [short], V)
 
 
 def test_ratio_by_hand():
@@ -262,7 +265,7 @@ class Counting:
 
 
 def test_less_work_is_refused():
-    with pytest.raises(RuntimeError, match="not the same work: 29 target tokens instead of 30"):
+    with pytest.raises(RuntimeError, match="not the same work: 29 tokens instead of 30"):
         rounds.speed(Counting(missing=1), [some_batch()], 1, threads=1)
 
 

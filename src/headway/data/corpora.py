@@ -133,8 +133,9 @@ class DataConfig:
     HEADWAY_DATA, or else the folder of the run file."""
 
     max_length: Annotated[int, Ge(2)] = 256
-    """Training examples with more tokens than this in any column, the end mark counted, are dropped
-    with a count in the log."""
+    """Training examples with more tokens than this in any column, or in both texts of a pair
+    together, marks counted, are dropped with a count in the log. Texts in which answers are looked
+    for are read in windows of this many tokens instead."""
 
     block: Annotated[int, Ge(2)] = 128
     """Running text and documents (`format = "text"` or `"documents"`) are learned from in blocks
