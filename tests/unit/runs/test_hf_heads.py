@@ -26,8 +26,8 @@ CASES = [
     for family in FAMILIES_OF_THEIRS
     for head, labels in NAMES.items()
 ]
-CASES += [("BertForSequenceClassification", ("grade",)), ("RobertaForSequenceClassification", ("v",))]
-CASES.remove(("DistilBertForSequenceClassification", NAMES["SequenceClassification"]))
+CASES += [(f"{family}ForSequenceClassification", ("grade",)) for family in FAMILIES_OF_THEIRS]
+RATES = {"DistilBertForSequenceClassification": {"seq_classif_dropout": 0.1}}
 TASKS = {"SequenceClassification": "classify", "TokenClassification": "tag"}
 
 
@@ -91,7 +91,7 @@ def again(tmp_path, found, pad, auto):
 
 @pytest.mark.parametrize(("kind", "labels"), CASES, ids=str)
 def test_logits_are_theirs_and_come_back(tmp_path, kind, labels):
-    theirs = made(kind, labels)
+    theirs = made(kind, labels, **RATES.get(kind, {}))
     expected = theirs_of(theirs)
     found = read_model(Folder(save(theirs, tmp_path / "theirs")))
     head = kind.partition("For")[2]
@@ -225,7 +225,9 @@ def test_labels_without_names_are_called_as_the_library_does(folders, tmp_path):
 def test_every_weight_of_a_head_is_accounted_for(folders, tmp_path):
     def said(name, **tensors):
         tensors = {key.replace("_", "."): value for key, value in tensors.items()}
-        return refusal(changed(folders[name], tmp_path / str(len(list(tmp_path.iterdir()))), tensors))
+        return refusal(
+            changed(folders[name], tmp_path / str(len(list(tmp_path.iterdir()))), tensors)
+        )
 
     assert "does not fit a BertForSequenceClassification: missing: classifier.weight;" in said(
         "texts", classifier_weight=None
@@ -261,6 +263,10 @@ def test_a_pooler_that_nothing_reads_is_left_out(folders, tmp_path, name, theirs
 
 
 def test_another_rate_before_the_head_is_noted(folders, tmp_path):
+    theirs = save(made("DistilBertForSequenceClassification"), tmp_path / "distilbert")
+    assert read_model(Folder(theirs)).notes == (
+        "seq_classif_dropout = 0.2 is 0.1 here: model.dropout is one rate for all",
+    )
     found = read_model(Folder(changed(folders["texts"], tmp_path / "out", classifier_dropout=0.3)))
     assert found.notes == (
         "classifier_dropout = 0.3 is 0.1 here: model.dropout is one rate for all",
@@ -300,9 +306,12 @@ def test_a_vector_that_the_library_does_not_tell_labels_from_is_refused():
         f'model.pooling = "mean" ({told} model.pooling = "first" and model.pooler = true)'
     ]
     assert found("regress", pooling="mean") == [
-        f'model.pooling = "mean" ({told} model.pooling = "first" and model.pooler = true)'
+        f'model.pooling = "mean" ({told} model.pooling = "first")'
     ]
     assert found(pooler=False) == [f"model.pooler = false ({told} model.pooler = true)"]
-    assert found(segments=0, pooler=False, pooling="mean") == [
-        'task = "classify" (DistilBERT has no such head)'
+    distilled = {"segments": 0, "pooler": False}
+    assert found(**distilled, pooling="mean") == [
+        f'model.pooling = "mean" ({told} model.pooling = "first" and model.pooler = true and '
+        'model.pooler_activation = "relu")'
     ]
+    assert found("answer", **distilled, pooling="mean") == []

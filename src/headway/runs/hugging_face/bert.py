@@ -144,22 +144,32 @@ class Segments:
 
 @dataclass(frozen=True)
 class HeadRate:
-    """A rate of dropping before the head of a model that was trained further."""
+    """A rate of dropping before a head that tells labels.
+
+    Attributes:
+        theirs: what it is called, and what it is where nothing is said of it; None is `elsewhere`.
+        elsewhere: the same of the rate that `model.dropout` is.
+        sign: a name that begins so tells of the head.
+    """
+
+    theirs: tuple[str, float | None]
+    elsewhere: tuple[str, float]
+    sign: str
 
     def read(self, given: Reading) -> dict[str, Any]:
-        usual = given.get("hidden_dropout_prob", 0.1)
-        rate = given.get("classifier_dropout", usual)
-        if rate != usual and given.holds("classifier."):
+        usual, rate = given.get(*self.elsewhere), given.get(*self.theirs)
+        if rate not in (None, usual) and given.holds(self.sign):
+            name = self.theirs[0]
             given.notes.append(
-                f"classifier_dropout = {rate} is {usual} here: model.dropout is one rate for all"
+                f"{name} = {rate} is {usual} here: model.dropout is one rate for all"
             )
         return {}
 
     def write(self, model: Any) -> dict[str, Any]:
-        return {}
+        return {self.theirs[0]: model.dropout}
 
     def check(self, model: Any, found: Obstacles) -> None:
-        """Left out, it is the same as elsewhere."""
+        """Any rate will do."""
 
 
 POST_NORM: tuple[Setting, ...] = (
@@ -185,6 +195,7 @@ def bert_settings(reserved: int) -> tuple[Setting, ...]:
         Key(("hidden_act",), "activation", "gelu", ACTIVATIONS),
         Key(("layer_norm_eps",), "norm_eps", 1e-12),
         Key(("hidden_dropout_prob",), "dropout", 0.1),
+        HeadRate(("classifier_dropout", None), ("hidden_dropout_prob", 0.1), "classifier."),
         Key(("attention_probs_dropout_prob",), "attention_dropout", 0.1),
         Places(reserved),
         Segments(),
@@ -217,7 +228,7 @@ BERT = Layout(
     task="pretrain",
     roles=ROLES,
     frame=Frame(begin=True),
-    settings=(*bert_settings(0), HeadRate()),
+    settings=bert_settings(0),
     rows=bert_rows,
     pooling=Pooling("bert.pooler.dense", "bert.pooler.dense"),
     outputs={"texts": "classifier", "tokens": "classifier", "spans": "qa_outputs"},
@@ -244,7 +255,6 @@ ROBERTA = Layout(
     frame=Frame(begin=True, between=2),
     settings=(
         *bert_settings(RESERVED),
-        HeadRate(),
         Only("pad_token_id", RESERVED - 1, "positions begin behind it"),
     ),
     pad=RESERVED - 1,
@@ -262,6 +272,7 @@ DISTILBERT = Layout(
     {
         "DistilBertForMaskedLM": "masked",
         "DistilBertModel": "none",
+        "DistilBertForSequenceClassification": "texts",
         "DistilBertForTokenClassification": "tokens",
         "DistilBertForQuestionAnswering": "spans",
     },
@@ -277,7 +288,9 @@ DISTILBERT = Layout(
         Heads(("dim", 768), ("n_heads", 12)),
         Key(("hidden_dim",), "d_ff", 3072),
         Key(("activation",), "activation", "gelu", ACTIVATIONS),
-        Key(("dropout", "qa_dropout"), "dropout", 0.1, is_rate=True),
+        Key(("dropout",), "dropout", 0.1),
+        HeadRate(("seq_classif_dropout", 0.2), ("dropout", 0.1), "pre_classifier."),
+        HeadRate(("qa_dropout", 0.1), ("dropout", 0.1), "qa_outputs."),
         Key(("attention_dropout",), "attention_dropout", 0.1),
         Places(),
         BuiltIn("segments", 0, "no segments"),
@@ -286,10 +299,10 @@ DISTILBERT = Layout(
         Only("tie_word_embeddings", True, "the output layer is the matrix of the embeddings"),
     ),
     rows=distilbert_rows,
-    pooling=Pooling(),
-    outputs={"tokens": "classifier", "spans": "qa_outputs"},
+    pooling=Pooling(None, "pre_classifier", "relu"),
+    outputs={"texts": "classifier", "tokens": "classifier", "spans": "qa_outputs"},
     prefix="distilbert.",
-    unprefixed=("vocab_", "classifier.", "qa_outputs."),
+    unprefixed=("vocab_", "pre_classifier.", "classifier.", "qa_outputs."),
     signs={"vocab_": "masked"},
     skipped=(r"distilbert\.embeddings\.position_ids",),
 )

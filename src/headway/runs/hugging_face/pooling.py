@@ -1,5 +1,6 @@
 """How a model that reads makes the vector of a text, which labels are told from."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +19,13 @@ class Pooling:
 
     Attributes:
         pooler: what that layer is called; DistilBERT has none.
-        before_labels: the same in a class that gives texts labels or values, if it is one of ours.
+        before_labels: the same in a class that gives texts labels or values.
+        activation: of that layer.
     """
 
-    pooler: str | None = None
-    before_labels: str | None = None
+    pooler: str | None
+    before_labels: str
+    activation: str = "tanh"
 
     def read(self, given: Reading, form: Form) -> dict[str, Any]:
         """Settings of ours."""
@@ -32,7 +35,7 @@ class Pooling:
         if form == "texts":
             if self.pooler != self.before_labels:
                 self._leave_out(given, f"{self.before_labels}.* makes the vector of a text")
-            return {"pooling": "first", "pooler": True}
+            return self._of_labels()
         if given.pooling is None:
             return {"pooling": "first", "pooler": self._is_there(given)}
         self._leave_out(given, f"the vector of a text is {WHICH[given.pooling]}")
@@ -48,14 +51,22 @@ class Pooling:
             found.add("model.pooler", True, "no pooler")
         elif model.pooler and model.pooling != "first":
             found.add("model.pooling", model.pooling, "the pooler takes the first token")
+        elif model.pooler and model.pooler_activation != self.activation:
+            found.add("model.pooler_activation", model.pooler_activation, self.activation)
+
+    def _of_labels(self) -> dict[str, Any]:
+        return {"pooling": "first", "pooler": True, "pooler_activation": self.activation}
 
     def _check_labels(self, model: Any, found: Obstacles) -> None:
-        told = "labels and values come from the first token through a pooler; train with"
-        if model.pooling != "first":
-            reason = f'{told} model.pooling = "first" and model.pooler = true'
-            found.add("model.pooling", model.pooling, reason)
-        elif not model.pooler:
-            found.add("model.pooler", False, f"{told} model.pooler = true")
+        expected = self._of_labels().items()
+        wrong = {name: value for name, value in expected if getattr(model, name) != value}
+        if wrong:
+            first, *_ = wrong
+            remedy = " and ".join(
+                f"model.{name} = {json.dumps(value)}" for name, value in wrong.items()
+            )
+            reason = "labels and values come from the first token through a pooler; train with"
+            found.add(f"model.{first}", getattr(model, first), f"{reason} {remedy}")
 
     def rows(self, model: Any, form: Form) -> Iterator[Row]:
         """The weights of that layer."""

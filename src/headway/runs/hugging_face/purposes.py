@@ -137,8 +137,8 @@ def _check_names(labels: Sequence[str], what: str, where: Path) -> None:
             problem = f"is also that of {labels.index(label)}"
         if problem is not None:
             raise RunError(
-                f"{where}: the name {label!r} of output {number} in id2label {problem}; each of the "
-                f"{what} needs a name of its own; change it there"
+                f"{where}: the name {label!r} of output {number} in id2label {problem}; each of "
+                f"the {what} needs a name of its own; change it there"
             )
 
 
