@@ -9,7 +9,7 @@ or an export is made of it is the caller's.
 from .folder import Folder
 from .layout import Layout
 from .layouts import LAYOUTS, layout_for
-from .purposes import TOLD, Purpose
+from .purposes import Purpose
 from .reading import Found, read_model
 from .sentences import write_sentences
 from .tokens import read_tokenizers
@@ -17,7 +17,6 @@ from .writing import write_generation, write_model, write_text
 
 __all__ = [
     "LAYOUTS",
-    "TOLD",
     "Folder",
     "Found",
     "Layout",
