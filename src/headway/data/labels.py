@@ -17,9 +17,9 @@ MOST = 1 << 16
 
 
 class LabelCodec:
-    """Labels as numbers from 0, in the order of their names; white space around one does not count.
+    """Labels as numbers from 0; white space around one does not count.
 
-    A label that is not known encodes to nothing, and `complaint` says why.
+    Learned from data they are in the order of their names. A label that is not known encodes to nothing, and `complaint` says why.
     """
 
     marks = 0

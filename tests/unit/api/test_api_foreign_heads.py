@@ -145,36 +145,34 @@ def test_an_import_is_exported_again_as_what_it_was(imported, tmp_path, family, 
 def trained(place):
     """Runs of headway's own, as a recipe would make them of a small BERT."""
     rows = {
-        "classify": "{0}\t{1}\t{2}\n",
-        "regress": "{0}\t{3}\n",
-        "tag": "",
+        "classify": lambda i, a, b: {"text": a, "text2": b, "label": "ab"[i % 2]},
+        "regress": lambda i, a, b: {"text": a, "value": 10 + i},
+        "tag": lambda i, a, b: {"words": a, "tags": tags(a)},
+        "answer": lambda i, a, b: {"question": a, "context": b, "answers": [span(i, b)]},
     }
-    for name, row in rows.items():
-        lines = [row.format(a, b, "ab"[i % 2], 10 + i) for i, (a, b) in enumerate(PAIRS)]
-        (place / f"{name}.tsv").write_text("".join(lines), "utf-8")
-    words = [["B-a", "I-a", "O", "B-b", "I-a"][: len(text.split())] for text in TEXTS]
-    sentences = [
-        "".join(f"{w} {t}\n" for w, t in zip(text.split(), tags, strict=False))
-        for text, tags in zip(TEXTS, words, strict=True)
-    ]
-    (place / "tag.conll").write_text("\n".join(sentences), "utf-8")
-    data = {
-        "classify": '{ file = "classify.tsv", text = 0, text2 = 1, label = 2 }',
-        "regress": '{ file = "regress.tsv", text = 0, value = 1 }',
-        "tag": '{ file = "tag.conll" }',
-    }
-    small = ["d_model=16", "n_heads=2", "d_ff=24", "layers=1", "max_positions=64"]
+
+    def tags(text):  # IOB1, which goes out as BIO
+        return " ".join([("O", "I-a", "I-b")[len(word) % 3] for word in text.split()])
+
+    def span(i, text):
+        return {"text": text[i : i + 4], "answer_start": i}
+
+    small = ["d_model=16", "n_heads=2", "d_ff=24", "layers=1", "max_positions=80"]
     more = [f"model.{key}" for key in small] + ["model.family=encoder", "model.preset=bert-tiny"]
-    more += ["data.max_length=64", "data.block=64", "search.max_length=64", "text.begin=true"]
-    more += ["train.steps=3", "train.batch_tokens=64", "text.kind=bytes"]
+    more += ["data.max_length=80", "data.block=80", "search.max_length=80", "text.begin=true"]
+    more += ["train.steps=3", "train.batch_tokens=64", "text.kind=characters"]
     made = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADWAY_CACHE", str(place / "cache"))
-        for task, where in data.items():
-            file = place / f"{task}.toml"
-            file.write_text(f'task = "{task}"\n[data]\ntrain = {where}\ntest = {where}\n')
+        for task, row in rows.items():
+            lines = [row(i, *pair) for i, pair in enumerate(PAIRS)]
+            file = place / f"{task}.jsonl"
+            file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+            data = f'[data]\ntrain = "{task}.jsonl"\ntest = "{task}.jsonl"\n'
+            run_file = place / f"{task}.toml"
+            run_file.write_text(f'task = "{task}"\n{data}')
             out = place / f"trained-{task}"
-            made[task] = headway.train(headway.read_config(file, more), out)
+            made[task] = headway.train(headway.read_config(run_file, more), out)
         yield made
 
 
@@ -192,6 +190,7 @@ def test_runs_of_headways_own_are_loaded_by_the_library(trained, tmp_path):
     assert regressor.task.value.mean == 12
     np.testing.assert_allclose(regressor.predict(TEXTS), values[:, 0], atol=1e-3)
     said = json.loads((tmp_path / "tag" / "config.json").read_text())
+    assert trained["tag"].task.tags.scheme == "iob1"
     assert list(said["id2label"].values()) == ["O", "B-a", "I-a", "B-b", "I-b"]
 
 
@@ -211,6 +210,37 @@ def test_a_vector_of_the_mean_is_refused_with_the_way_out(trained, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "layout", "settings"),
+    [
+        ("sentences", "BERT", ["model.pooling=first", "model.pooler=true"]),
+        ("distilbert", "DistilBERT", ["model.pooler=true", "model.pooler_activation=relu"]),
+    ],
+)
+def test_a_pooler_that_init_does_not_have_is_new(tmp_path, monkeypatch, kind, layout, settings):
+    """So that what was imported can be trained further and exported."""
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
+    headway.import_run(make_folder(kind, tmp_path / "theirs"), tmp_path / "run")
+    rows = [f"{text}\t{'ab'[i % 2]}\n" for i, text in enumerate(TEXTS)]
+    (tmp_path / "rows.tsv").write_text("".join(rows), "utf-8")
+    file = tmp_path / "run.toml"
+    file.write_text(f'task = "classify"\ninit = "{tmp_path}/run"\ndata.train = "rows.tsv"\n')
+    more = ["data.max_length=40", "data.block=40", "search.max_length=40"]
+    more += ["train.steps=2", "train.batch_tokens=64"]
+    frozen = headway.read_config(file, [*more, *settings, "tune.mode=frozen"])
+    with pytest.raises(ConfigError, match=r"pooler\.dense\.weight is missing"):
+        headway.train(frozen, tmp_path / "frozen")
+    tuned = headway.train(headway.read_config(file, [*more, *settings]), tmp_path / "tuned")
+    first = json.loads((tmp_path / "tuned" / "log.jsonl").read_text().splitlines()[0])
+    assert (
+        "the head and the pooler are new; what stands before them is that of init"
+        in (first["notes"]["Settings"])
+    )
+    done = export(tuned, "hf", tmp_path / "out")
+    assert done.layout == layout
+    assert done.check.difference < 1e-4
+
+
 def test_the_commands(imported, tmp_path, capsys):
     folder, run = imported["roberta-labels"]
     (tmp_path / "rows.tsv").write_text("".join(f"{text}\tsame\n" for text in TEXTS), "utf-8")
@@ -221,7 +251,8 @@ def test_the_commands(imported, tmp_path, capsys):
     assert said.startswith(f"{out}: RoBERTa, ")
     assert said.endswith("task classify\n")
     assert main(["predict", str(run), str(tmp_path / "texts.txt")]) == 0
-    assert set(capsys.readouterr().out.split()) <= {"worse", "same", "better"}
+    found = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert found == [one.label for one in headway.load(run).predict(TEXTS)]
     data = ["--data", str(tmp_path / "rows.tsv")]
     assert main(["evaluate", str(run), *data, "--json"]) == 0
     assert main(["embed", str(run), str(tmp_path / "texts.txt")]) == 0
