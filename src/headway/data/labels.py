@@ -19,7 +19,8 @@ MOST = 1 << 16
 class LabelCodec:
     """Labels as numbers from 0; white space around one does not count.
 
-    Learned from data they are in the order of their names. A label that is not known encodes to nothing, and `complaint` says why.
+    Those that are learned stand in the order of their names. A label that is not known encodes to
+    nothing, and `complaint` says why.
     """
 
     marks = 0
