@@ -115,6 +115,7 @@ def _of_told(trained: Trained, kind: str) -> Question:
     codec: TextCodec = task.codec
     n_texts = len(task.columns) - 1  # the last column is what is told
     given = [tuple(row[:n_texts]) for row in _test_rows(trained)]
+    pieces: list[list[Any]]
     pieces = [[codec.tokenizer.encode(text) for text in texts] for texts in given]
     if not given:
         draw = _draws(trained)
@@ -136,7 +137,7 @@ def _framed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """One text or two with their marks, and the segments of the tokens."""
     if len(parts) > 1:
-        return codec.pair(*parts, max_length)
+        return codec.pair(parts[0], parts[1], max_length)
     ids = codec.single(parts[0][: None if max_length is None else max_length - codec.marks])
     return ids, np.zeros(len(ids), np.uint8)
 
