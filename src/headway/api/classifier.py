@@ -39,7 +39,7 @@ class Classifier(TextPredictor):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All there are, in the order of their names."""
+        """All there are: in the order of their names, or in that of a model from elsewhere."""
         return self.task.labels.labels
 
     def known(self) -> dict[str, Any]:

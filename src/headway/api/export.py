@@ -6,7 +6,7 @@ run; it appears only if the two agree.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import ConfigError, RunError
 from ..models import FAMILIES
@@ -23,9 +23,11 @@ from ..runs.hugging_face import (
     write_sentences,
     write_text,
 )
+from ..text import Tokenizer
 from .export_check import Check, check_ctranslate2, check_hugging_face
 from .generation import generation_of, search_obstacles
 from .importing import NORMALISED
+from .purposes import purpose_of
 from .trained import Trained
 from .translator import Translator
 
@@ -106,22 +108,35 @@ def _require_expressible(trained: Trained, to: Format) -> None:
     remedy = "" if _obstacles(trained, other) else f"export with --to {other}, or "
     family, usual = trained.config.model.family, trained.task.family
     known = {layout.family for layout in LAYOUTS.values()}
+    able = family if family in known else usual
     raise ConfigError(
         f"{trained.run.path} cannot be expressed in the format {to!r} because of "
-        f"{', '.join(found)}; {remedy}train a {family if family in known else usual} with other "
-        "settings"
+        f"{', '.join(found)}; {remedy}train {'an' if able[0] in 'aeiou' else 'a'} {able} with "
+        "other settings"
     )
 
 
 def _obstacles(trained: Trained, to: Format) -> list[str]:
     model = trained.only_model("an export")
     if to == "hf":
-        *_, target = trained.task.codecs.values()
-        ids = target.tokenizer.specials
-        return layout_for(trained.config.model, trained.task.vocabularies, ids)[1]
+        return _layout(trained)[1]
     if not isinstance(model, Transformer):
         return [f'model.family = "{trained.config.model.family}"']
     return ctranslate2_obstacles(model.config)
+
+
+def _layout(trained: Trained) -> tuple[Layout | None, list[str]]:
+    task, purpose = trained.task, purpose_of(trained.task)
+    ids, told = _tokenizers(task)[1].specials, None if purpose is None else purpose.task
+    return layout_for(trained.config.model, task.vocabularies, ids, told)
+
+
+def _tokenizers(task: Any) -> tuple[Tokenizer, Tokenizer]:
+    """Of what is read and what is written, which is one where nothing is written."""
+    if purpose_of(task) is not None:
+        return task.codec.tokenizer, task.codec.tokenizer
+    first, *_, last = [*task.codecs.values()] * 2
+    return first.tokenizer, last.tokenizer
 
 
 def _require_vacant(out: Path) -> None:
@@ -141,16 +156,17 @@ def _n_positions(trained: Trained) -> int:
 
 def _write_hf(trained: Trained, folder: Path) -> Layout:
     model, vocabularies = trained.only_model("an export"), trained.task.vocabularies
-    source, *_, target = (codec.tokenizer for codec in [*trained.task.codecs.values()] * 2)
-    layout, _ = layout_for(model.config, vocabularies, target.specials)
+    (source, target), purpose = _tokenizers(trained.task), purpose_of(trained.task)
+    layout, _ = _layout(trained)
     assert layout is not None  # an expressible one
-    write_model(folder, model, layout, vocabularies, target.specials, _n_positions(trained))
+    n_positions, longest = _n_positions(trained), trained.config.data.max_length
+    write_model(folder, model, layout, vocabularies, target.specials, n_positions, purpose)
     if layout.family != "encoder":
         write_generation(folder, layout, target.specials, generation_of(trained.config.search))
-    elif trained.config.model.pooling == "mean":
+    elif trained.config.model.pooling == "mean" and purpose is None:
         normalises = bool(trained.run.facts.get(NORMALISED))
-        write_sentences(folder, trained.config.data.max_length, model.config.d_model, normalises)
-    write_text(folder, layout, model.config, source, target, trained.config.data.max_length)
+        write_sentences(folder, longest, model.config.d_model, normalises)
+    write_text(folder, layout, model.config, source, target, longest)
     return layout
 
 

@@ -37,14 +37,12 @@ def export(
 
     Example: headway export runs/mine --to ctranslate2 --quantization int8 --out exported
     """
-    from ..api import LanguageModel, Pretrained, Translator, load
+    from ..api import load
     from ..api.export import Format, Quantization
     from ..api.export import export as write
-    from ..api.loading import check_kind
 
     _require_known("--to", to, get_args(Format))
     _require_known("--quantization", quantization, get_args(Quantization))
-    check_kind("export", (Translator, LanguageModel, Pretrained), run)
     done = write(load(run, device="cpu"), to, out, quantization)  # type: ignore[arg-type]
     check = done.check
     if check is None:

@@ -18,19 +18,23 @@ Given = Annotated[
 Out = Annotated[
     Path, typer.Option("--out", metavar="RUN", help="The run directory to make; new or empty.")
 ]
+Pairs = Annotated[
+    bool, typer.Option("--pairs", help="Its labels or values are those of two texts, not of one.")
+]
 
 
-def import_model(folder: Given, out: Out, as_json: Json = False) -> None:
+def import_model(folder: Given, out: Out, pairs: Pairs = False, as_json: Json = False) -> None:
     """Makes a run of a model that Hugging Face saved.
 
-    BERT, RoBERTa, DistilBERT, GPT-2, T5, BART, Marian and what has their layout. Only JSON and
+    BERT, RoBERTa, DistilBERT (also for labels, values, tags and answers), GPT-2, T5, BART, Marian
+    and what has their layout. Only JSON and
     safetensors are read, nothing is downloaded and no code of the folder is run.
 
     Example: headway import models/gpt2 --out runs/gpt2
     """
     from ..api.importing import import_run
 
-    done = import_run(folder, out)
+    done = import_run(folder, out, pairs)
     for note in done.notes:
         print(note, file=sys.stderr)
     if as_json:

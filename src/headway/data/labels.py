@@ -17,9 +17,10 @@ MOST = 1 << 16
 
 
 class LabelCodec:
-    """Labels as numbers from 0, in the order of their names; white space around one does not count.
+    """Labels as numbers from 0; white space around one does not count.
 
-    A label that is not known encodes to nothing, and `complaint` says why.
+    Those that are learned stand in the order of their names. A label that is not known encodes to
+    nothing, and `complaint` says why.
     """
 
     marks = 0

@@ -76,6 +76,18 @@ class TagCodec:
         scheme = _scheme(found, begins)
         return cls(sorted(found) if scheme == "plain" else _entity_tags(found), scheme)
 
+    @classmethod
+    def named(cls, tags: Sequence[str]) -> "TagCodec":
+        """Tags whose numbers and names a model brings with it, without sentences to go by.
+
+        They are in `bio` if whatever an `I` goes on with has its `B`; everything else, of which
+        IOB1 cannot be told from tags of its own, is taken as it is.
+        """
+        is_bio = all(map(_ENTITY.fullmatch, tags)) and all(
+            "B" + tag[1:] in tags for tag in tags if tag.startswith("I")
+        )
+        return cls(tags, "bio" if is_bio else "plain")
+
     def __len__(self) -> int:
         return len(self.tags)
 

@@ -16,7 +16,7 @@ from torch.nn.functional import embedding
 
 from ..nn import masks
 from ..nn.dropout import Dropout
-from ..nn.pooling import Pooler, mean_pool
+from ..nn.pooling import Pooler, Squash, mean_pool
 from ..nn.positions import Place
 from .family import Family, Vocabularies, make_embedding
 from .heads import AnyReader, make_reader
@@ -107,7 +107,10 @@ class EncoderSettings(LayerSettings):
     """The vector of a text: the `mean` of all states, or that of the `first` token; `auto` is
     `first` for BERT, else `mean`."""
     pooler: bool | None = None
-    """A dense layer and tanh over that vector; left out, it is true for BERT, else false."""
+    """A dense layer and an activation over that vector; left out, it is true for BERT, else
+    false."""
+    pooler_activation: Squash = "tanh"
+    """Of the pooler: `tanh` as BERT has it, `relu` as DistilBERT has it before labels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,7 +144,7 @@ class Backbone(nn.Module):
         self.layers = nn.ModuleList(make.encoder_layer() for _ in range(c.layers))
         self.position_bias = make.position_bias(causal=False)
         self.norm = make.final_norm()
-        self.pooler = Pooler(c.d_model) if c.pooler else nn.Identity()
+        self.pooler = Pooler(c.d_model, c.pooler_activation) if c.pooler else nn.Identity()
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """States of the tokens (B, S, D), and of each text one vector (B, D)."""

@@ -135,6 +135,21 @@ KINDS: dict[str, tuple[str, Callable[[], tuple[Tokenizer, dict[str, str]]], dict
     ),
     "roberta": ("RobertaForMaskedLM", bart, {**ENCODER, "type_vocab_size": 1}),
 }
+HEADS = {
+    "labels": ("SequenceClassification", {"id2label": {0: "worse", 1: "same", 2: "better"}}),
+    "value": ("SequenceClassification", {"id2label": {0: "LABEL_0"}}),
+    "tags": ("TokenClassification", {"id2label": {0: "B-X", 1: "O", 2: "I-X"}}),
+    "answer": ("QuestionAnswering", {}),
+}
+"""What models that read are trained further for."""
+for _name in ("bert", "roberta", "distilbert"):
+    _kind, _make_tokenizer, _sizes = KINDS[_name]
+    for _head, (_class, _names) in HEADS.items():
+        KINDS[f"{_name}-{_head}"] = (
+            f"{_kind.partition('For')[0]}For{_class}",
+            _make_tokenizer,
+            {**_sizes, **_names},
+        )
 
 
 def make_folder(name: str, folder: Path, extra_rows: int = 0, **changes: Any) -> Path:

@@ -49,6 +49,23 @@ def test_every_type_has_both_tags():
     assert codec.complaint("B-X I-X") is None
 
 
+@pytest.mark.parametrize(
+    ("tags", "scheme"),
+    [
+        (["I-a", "B-a", "O"], "bio"),
+        (["B-a", "O"], "bio"),
+        (["I-a", "O"], "plain"),
+        (["B-a", "I-a", "I-b", "O"], "plain"),
+        (["B-a", "I-a", "E-a", "S-a", "O"], "plain"),
+        (["NOUN", "VERB"], "plain"),
+    ],
+)
+def test_tags_that_a_model_brings_keep_their_numbers(tags, scheme):
+    codec = TagCodec.named(tags)
+    assert (list(codec.tags), codec.scheme) == (tags, scheme)
+    assert codec.tags_of(range(len(tags))) == tags
+
+
 def test_conversions_keep_the_entities():
     for n in range(1, 6):
         for tags in product(("O", "B-X", "I-X", "B-Y", "I-Y"), repeat=n):

@@ -25,3 +25,9 @@ def test_pooler_by_its_formula():
     x = torch.randn(2, 3)
     expected = torch.tanh(x @ pooler.dense.weight.T + pooler.dense.bias)
     torch.testing.assert_close(pooler(x), expected)
+
+
+def test_relu_in_the_place_of_tanh():
+    pooler = Pooler(2, "relu")
+    torch.nn.init.eye_(pooler.dense.weight)
+    assert pooler(torch.tensor([[2.0, -3.0]])).tolist() == [[2.0, 0.0]]

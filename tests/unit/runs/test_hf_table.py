@@ -106,13 +106,14 @@ def test_every_layout_writes_what_it_reads(layout):
     settings, sizes = layout.read(given), layout.read_vocabularies(given)
     config = parse(settings, FAMILIES[layout.family].config, "x")
     ids = {"pad": layout.pad if layout.pad is not None else 0}
-    assert layout.obstacles(config, sizes, ids) == []
+    assert layout.obstacles(config, sizes, ids, None) == []
     written = layout.write(config, sizes)
     assert layout.read(Reading(written, given.names)) == settings
-    for head in layout.architectures.values():
-        names = [name for row in layout.rows(config, head) for name in (*row.theirs, *row.aliases)]
+    for form in layout.architectures.values():
+        rows = layout.table(config, form).rows
+        names = [name for row in rows for name in (*row.theirs, *row.aliases)]
         assert len(set(names)) == len(names)
-        ours = [row.ours for row in layout.rows(config, head)]
+        ours = [row.ours for row in rows]
         assert len(set(ours)) == len(ours)
 
 

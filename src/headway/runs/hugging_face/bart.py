@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from ...models.family import Head
 from ...text import Frame
 from ..obstacles import Obstacles
 from .layout import Layout
+from .purposes import Form
 from .rows import SAME, Row, matrix, norm, packed, reads, stack, writes
 from .settings import (
     ACTIVATIONS,
@@ -64,7 +64,7 @@ PositionsKept = Literal["no", "copied", "learned"]
 
 
 def rows(
-    model: Any, head: Head, positions: PositionsKept, places: Transform = SAME
+    model: Any, form: Form, positions: PositionsKept, places: Transform = SAME
 ) -> Iterator[Row]:
     """Of a `TransformerConfig`."""
     for side, (codes, embedded, layer) in SIDES.items():

@@ -1,18 +1,20 @@
 """BERT and what came of it: our encoder with learned positions and the norm after each sum.
 
-RoBERTa has other names for its head and two rows of positions that no token has; DistilBERT has
+RoBERTa has other names for its heads and two rows of positions that no token has; DistilBERT has
 other names throughout, no segments and no vector of a text. MiniLM and the models of
-sentence-transformers are BERTs or RoBERTas with files beside them, which `sentences.py` reads.
+sentence-transformers are BERTs or RoBERTas with files beside them, which `sentences.py` reads. The
+layer over the first token, which each has elsewhere, is in `pooling.py`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...models.family import Head
 from ...text import Frame
 from ..obstacles import Obstacles
 from .layout import Layout
+from .pooling import Pooling
+from .purposes import Form
 from .rows import SAME, Row, matrix, norm, packed, reads, stack, writes
 from .settings import (
     ACTIVATIONS,
@@ -65,39 +67,35 @@ def embeddings(theirs: str, tied: str, model: Any, places: Transform = SAME) -> 
     yield from norm(f"{theirs}.LayerNorm", "backbone.embedding_norm")
 
 
-def bert_rows(model: Any, head: Head) -> Iterator[Row]:
+def bert_rows(model: Any, form: Form) -> Iterator[Row]:
     """Of an `EncoderConfig`."""
     yield from embeddings("bert.embeddings", "cls.predictions.decoder.weight", model)
     yield from stack("bert.encoder.layer", "backbone.layers", model.layers, LAYER)
-    if model.pooler:
-        yield from reads("bert.pooler.dense", "backbone.pooler.dense")
-    if head in ("masked", "masked_next"):
+    if form in ("masked", "masked_next"):
         yield from writes("cls.predictions.transform.dense", "masked.dense")
         yield from norm("cls.predictions.transform.LayerNorm", "masked.norm")
         yield bias("cls.predictions.bias", "cls.predictions.decoder.bias")
-    if head == "masked_next":
+    if form == "masked_next":
         yield from reads("cls.seq_relationship", "next")
 
 
-def roberta_rows(model: Any, head: Head) -> Iterator[Row]:
+def roberta_rows(model: Any, form: Form) -> Iterator[Row]:
     """Of an `EncoderConfig`."""
     places = Reserved(RESERVED)
     yield from embeddings("roberta.embeddings", "lm_head.decoder.weight", model, places)
     yield from stack("roberta.encoder.layer", "backbone.layers", model.layers, LAYER)
-    if model.pooler:
-        yield from reads("roberta.pooler.dense", "backbone.pooler.dense")
-    if head == "masked":
+    if form == "masked":
         yield from writes("lm_head.dense", "masked.dense")
         yield from norm("lm_head.layer_norm", "masked.norm")
         yield bias("lm_head.bias", "lm_head.decoder.bias")
 
 
-def distilbert_rows(model: Any, head: Head) -> Iterator[Row]:
+def distilbert_rows(model: Any, form: Form) -> Iterator[Row]:
     """Of an `EncoderConfig`."""
     yield from embeddings("distilbert.embeddings", "vocab_projector.weight", model)
     layers = "distilbert.transformer.layer"
     yield from stack(layers, "backbone.layers", model.layers, DISTILLED_LAYER)
-    if head == "masked":
+    if form == "masked":
         yield from writes("vocab_transform", "masked.dense")
         yield from norm("vocab_layer_norm", "masked.norm")
         yield bias("vocab_projector.bias")
@@ -145,35 +143,33 @@ class Segments:
 
 
 @dataclass(frozen=True)
-class Pooling:
-    """The vector of a text: what sentence-transformers says, or that of the library's own pooler.
+class HeadRate:
+    """A rate of dropping before a head that tells labels.
 
     Attributes:
-        pooler: the beginning of its names; DistilBERT has none.
+        theirs: what it is called, and what it is where nothing is said of it; None is `elsewhere`.
+        elsewhere: the same of the rate that `model.dropout` is.
+        sign: a name that begins so tells of the head.
     """
 
-    pooler: str | None = None
+    theirs: tuple[str, float | None]
+    elsewhere: tuple[str, float]
+    sign: str
 
     def read(self, given: Reading) -> dict[str, Any]:
-        has_pooler = self.pooler is not None and given.holds(self.pooler)
-        if given.pooling is None:
-            return {"pooling": "first", "pooler": has_pooler}
-        if self.pooler is not None and has_pooler:
-            which = {"mean": "the mean of all states", "first": "the state of the first token"}
-            given.left_out.append(self.pooler)
+        usual, rate = given.get(*self.elsewhere), given.get(*self.theirs)
+        if rate not in (None, usual) and given.holds(self.sign):
+            name = self.theirs[0]
             given.notes.append(
-                f"{self.pooler}* is left out: the vector of a text is {which[given.pooling]}"
+                f"{name} = {rate} is {usual} here: model.dropout is one rate for all"
             )
-        return {"pooling": given.pooling, "pooler": False}
-
-    def write(self, model: Any) -> dict[str, Any]:
         return {}
 
+    def write(self, model: Any) -> dict[str, Any]:
+        return {self.theirs[0]: model.dropout}
+
     def check(self, model: Any, found: Obstacles) -> None:
-        if model.pooler and self.pooler is None:
-            found.add("model.pooler", True, "no pooler")
-        elif model.pooler and model.pooling != "first":
-            found.add("model.pooling", model.pooling, "the pooler takes the first token")
+        """Any rate will do."""
 
 
 POST_NORM: tuple[Setting, ...] = (
@@ -188,7 +184,7 @@ POST_NORM: tuple[Setting, ...] = (
 )
 
 
-def bert_settings(reserved: int, pooler: str) -> tuple[Setting, ...]:
+def bert_settings(reserved: int) -> tuple[Setting, ...]:
     """Of BERT and RoBERTa."""
     return (
         Key(("hidden_size",), "d_model", 768),
@@ -199,10 +195,10 @@ def bert_settings(reserved: int, pooler: str) -> tuple[Setting, ...]:
         Key(("hidden_act",), "activation", "gelu", ACTIVATIONS),
         Key(("layer_norm_eps",), "norm_eps", 1e-12),
         Key(("hidden_dropout_prob",), "dropout", 0.1),
+        HeadRate(("classifier_dropout", None), ("hidden_dropout_prob", 0.1), "classifier."),
         Key(("attention_probs_dropout_prob",), "attention_dropout", 0.1),
         Places(reserved),
         Segments(),
-        Pooling(pooler),
         *POST_NORM,
         Only("position_embedding_type", "absolute", "positions are added to embeddings"),
         Only("is_decoder", False, "an encoder sees the whole text"),
@@ -219,16 +215,25 @@ OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm
 BERT = Layout(
     "BERT",
     "bert",
-    {"BertForPreTraining": "masked_next", "BertForMaskedLM": "masked", "BertModel": "none"},
+    {
+        "BertForPreTraining": "masked_next",
+        "BertForMaskedLM": "masked",
+        "BertModel": "none",
+        "BertForSequenceClassification": "texts",
+        "BertForTokenClassification": "tokens",
+        "BertForQuestionAnswering": "spans",
+    },
     n_tokens=30522,
     family="encoder",
     task="pretrain",
     roles=ROLES,
     frame=Frame(begin=True),
-    settings=bert_settings(0, "bert.pooler."),
+    settings=bert_settings(0),
     rows=bert_rows,
+    pooling=Pooling("bert.pooler.dense", "bert.pooler.dense"),
+    outputs={"texts": "classifier", "tokens": "classifier", "spans": "qa_outputs"},
     prefix="bert.",
-    unprefixed=("cls.",),
+    unprefixed=("cls.", "classifier.", "qa_outputs."),
     signs={"cls.seq_relationship.": "masked_next", "cls.predictions.": "masked"},
     skipped=(r"bert\.embeddings\.(position_ids|token_type_ids)",),
     spellings=OLD_NAMES,
@@ -236,27 +241,41 @@ BERT = Layout(
 ROBERTA = Layout(
     "RoBERTa",
     "roberta",
-    {"RobertaForMaskedLM": "masked", "RobertaModel": "none"},
+    {
+        "RobertaForMaskedLM": "masked",
+        "RobertaModel": "none",
+        "RobertaForSequenceClassification": "texts",
+        "RobertaForTokenClassification": "tokens",
+        "RobertaForQuestionAnswering": "spans",
+    },
     n_tokens=50265,
     family="encoder",
     task="pretrain",
     roles=ROLES,
     frame=Frame(begin=True, between=2),
     settings=(
-        *bert_settings(RESERVED, "roberta.pooler."),
+        *bert_settings(RESERVED),
         Only("pad_token_id", RESERVED - 1, "positions begin behind it"),
     ),
     pad=RESERVED - 1,
     rows=roberta_rows,
+    pooling=Pooling("roberta.pooler.dense", "classifier.dense"),
+    outputs={"texts": "classifier.out_proj", "tokens": "classifier", "spans": "qa_outputs"},
     prefix="roberta.",
-    unprefixed=("lm_head.",),
+    unprefixed=("lm_head.", "classifier.", "qa_outputs."),
     signs={"lm_head.": "masked"},
     skipped=(r"roberta\.embeddings\.(position_ids|token_type_ids)",),
 )
 DISTILBERT = Layout(
     "DistilBERT",
     "distilbert",
-    {"DistilBertForMaskedLM": "masked", "DistilBertModel": "none"},
+    {
+        "DistilBertForMaskedLM": "masked",
+        "DistilBertModel": "none",
+        "DistilBertForSequenceClassification": "texts",
+        "DistilBertForTokenClassification": "tokens",
+        "DistilBertForQuestionAnswering": "spans",
+    },
     n_tokens=30522,
     family="encoder",
     task="pretrain",
@@ -270,17 +289,20 @@ DISTILBERT = Layout(
         Key(("hidden_dim",), "d_ff", 3072),
         Key(("activation",), "activation", "gelu", ACTIVATIONS),
         Key(("dropout",), "dropout", 0.1),
+        HeadRate(("seq_classif_dropout", 0.2), ("dropout", 0.1), "pre_classifier."),
+        HeadRate(("qa_dropout", 0.1), ("dropout", 0.1), "qa_outputs."),
         Key(("attention_dropout",), "attention_dropout", 0.1),
         Places(),
         BuiltIn("segments", 0, "no segments"),
         BuiltIn("norm_eps", 1e-12, "must be 1e-12"),
-        Pooling(),
         *POST_NORM,
         Only("tie_word_embeddings", True, "the output layer is the matrix of the embeddings"),
     ),
     rows=distilbert_rows,
+    pooling=Pooling(None, "pre_classifier", "relu"),
+    outputs={"texts": "classifier", "tokens": "classifier", "spans": "qa_outputs"},
     prefix="distilbert.",
-    unprefixed=("vocab_",),
+    unprefixed=("vocab_", "pre_classifier.", "classifier.", "qa_outputs."),
     signs={"vocab_": "masked"},
     skipped=(r"distilbert\.embeddings\.position_ids",),
 )

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...models.family import Head
 from ..obstacles import Obstacles
 from .layout import Layout
+from .purposes import Form
 from .rows import Row, matrix, norm, reads, stack, writes
 from .settings import (
     ACTIVATIONS,
@@ -34,7 +34,7 @@ LAYER = (
 )
 
 
-def rows(model: Any, head: Head) -> Iterator[Row]:
+def rows(model: Any, form: Form) -> Iterator[Row]:
     """Of a `DecoderConfig`."""
     tied = ("lm_head.weight",) if model.share else ()
     yield matrix("transformer.wte.weight", "embedding", *tied)

@@ -18,13 +18,14 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def layout_for(
-    model: Any, vocabularies: Vocabularies, ids: Mapping[str, int]
+    model: Any, vocabularies: Vocabularies, ids: Mapping[str, int], task: str | None = None
 ) -> tuple[Layout | None, list[str]]:
     """As what settings of ours can be written; if as nothing, what stands in the way.
 
     Args:
         model: resolved settings of a family.
         ids: those of the control tokens.
+        task: what the model was trained further for, if it was.
 
     Returns:
         The layout, and the obstacles of the one that comes nearest.
@@ -32,7 +33,7 @@ def layout_for(
     able = [layout for layout in LAYOUTS.values() if layout.family == model.family]
     if not able:
         return None, [f'model.family = "{model.family}"']
-    found = {layout.name: layout.obstacles(model, vocabularies, ids) for layout in able}
+    found = {layout.name: layout.obstacles(model, vocabularies, ids, task) for layout in able}
     for layout in able:
         if not found[layout.name]:
             return layout, []

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from ...config import parse
 from ...errors import ConfigError, RunError
 from ...models import FAMILIES, Vocabularies
-from ...models.family import Head
 from .folder import CONFIG, Folder
 from .layout import Layout
 from .layouts import LAYOUTS
+from .purposes import Form, Purpose, read_purpose
 from .sentences import Sentences, read_sentences
 from .settings import Reading
 from .spelling_out import spelled_out
@@ -28,6 +28,7 @@ class Found:
 
     Attributes:
         config: its settings, complete.
+        purpose: what it was trained further for, if it was.
         sentences: how a text becomes a vector, if the folder is one of sentence-transformers.
         notes: what was left out, with the reason.
     """
@@ -35,9 +36,15 @@ class Found:
     layout: Layout
     config: Any
     vocabularies: Vocabularies
+    purpose: Purpose | None
     model: nn.Module
     sentences: Sentences | None
     notes: tuple[str, ...]
+
+    @property
+    def task(self) -> str:
+        """That of a run of it."""
+        return self.layout.task if self.purpose is None else self.purpose.task
 
 
 def read_model(folder: Folder) -> Found:
@@ -50,10 +57,14 @@ def read_model(folder: Folder) -> Found:
     layout = _layout(folder)
     tensors = folder.tensors()
     names = layout.canonical(tensors)
-    sentences = read_sentences(folder)
-    pooling = None if sentences is None else sentences.pooling
-    given = Reading(folder.config, frozenset(names), pooling)
-    settings, vocabularies = layout.read(given), layout.read_vocabularies(given)
+    given = Reading(folder.config, frozenset(names))
+    form = layout.form(given)
+    purpose, sentences = None, None
+    if form in layout.outputs:
+        purpose = _purpose(folder, layout, form, tensors)
+    elif (sentences := read_sentences(folder)) is not None:
+        given.pooling = sentences.pooling
+    settings, vocabularies = layout.read(given), layout.read_vocabularies(given, purpose)
     if given.obstacles.found:
         raise RunError(
             f"{folder.path / CONFIG}: headway has no such {layout.name} model: "
@@ -72,8 +83,21 @@ def read_model(folder: Folder) -> Found:
         for name, found in names.items()
         if not name.startswith(tuple(given.left_out))
     }
-    _fill(model, layout, vocabularies.head, held, names, folder)
-    return Found(layout, config, vocabularies, model.eval(), sentences, tuple(given.notes))
+    _fill(model, layout, form, held, names, folder)
+    notes = tuple(given.notes)
+    return Found(layout, config, vocabularies, purpose, model.eval(), sentences, notes)
+
+
+def _purpose(folder: Folder, layout: Layout, form: Form, tensors: Mapping[str, Tensor]) -> Purpose:
+    """What a model was trained further for."""
+    name = f"{layout.outputs[form]}.weight"
+    if name not in tensors:
+        raise RunError(
+            f"{folder.path} does not fit a {layout.architecture(form)}: missing: {name}; give the "
+            "folder as it was saved"
+        )
+    n_outputs = tensors[name].shape[:1].numel()
+    return read_purpose(folder.config, form, n_outputs, folder.path / CONFIG)
 
 
 def _layout(folder: Folder) -> Layout:
@@ -96,7 +120,7 @@ def _layout(folder: Folder) -> Layout:
 def _fill(
     model: nn.Module,
     layout: Layout,
-    head: Head,
+    form: Form,
     held: Mapping[str, Tensor],
     names: dict[str, str],
     folder: Folder,
@@ -119,7 +143,7 @@ def _fill(
         )
     plain = {name: tensor.float() for name, tensor in held.items()}
     config: Any = model.config
-    table = layout.table(config, head)
+    table = layout.table(config, form)
     found = table.mismatch(spelled_out(model, table.rows, config.max_positions), plain)
     if found:
         raise RunError(f"{what}: {_words(found, spelt)}; give the folder as it was saved")

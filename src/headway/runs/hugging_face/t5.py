@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...models.family import Head
 from ..obstacles import Obstacles
 from .layout import Layout
+from .purposes import Form
 from .rows import Row, matrix, norm, packed, reads, stack, under, writes
 from .settings import ACTIVATIONS, BARE_EMBEDDINGS, BuiltIn, Key, Reading
 
@@ -43,7 +43,7 @@ def feed_forward(is_gated: bool) -> Iterator[Row]:
     yield from writes("DenseReluDense.wo", "feed.outer", bias=False)
 
 
-def rows(model: Any, head: Head) -> Iterator[Row]:
+def rows(model: Any, form: Form) -> Iterator[Row]:
     """Of a `TransformerConfig`."""
     both = sublayer(0, self_attention(), "attention_residual")
     cross = sublayer(1, cross_attention(), "cross_residual")

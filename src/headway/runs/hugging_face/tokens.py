@@ -27,7 +27,7 @@ def read_tokenizers(
         RunError: a file is missing or does not fit the model.
     """
     source = _read(folder, layout, FILE, sizes.source)
-    if sizes.shared:
+    if sizes.shared or not layout.has_two_vocabularies:
         return source, source
     return source, _read(folder, layout, TARGET, sizes.target)
 

@@ -14,6 +14,7 @@ from ...text.specials import SPECIALS
 from ..export.codec import write_tokenizer
 from ..tensors import save_tensors
 from .layout import Layout
+from .purposes import Purpose
 from .spelling_out import spelled_out
 
 
@@ -24,6 +25,7 @@ def write_model(
     vocabularies: Vocabularies,
     ids: Mapping[str, int],
     n_positions: int,
+    purpose: Purpose | None = None,
 ) -> None:
     """Writes weights and `config.json`.
 
@@ -31,14 +33,18 @@ def write_model(
         layout: one that has no obstacles for the model.
         ids: those of the control tokens, of the target where there are two vocabularies.
         n_positions: how many positions there are; learned ones have their own number.
+        purpose: what the model was trained further for, if it was.
     """
     config: Any = model.config
     if config.positions == "learned":
         n_positions = config.max_positions
-    table = layout.table(config, vocabularies.head)
-    tensors = table.give(spelled_out(model, table.rows, n_positions))
-    save_tensors(folder / "model.safetensors", tensors, {"format": "pt"})
-    settings = layout.write(replace(config, max_positions=n_positions), vocabularies)
+    table = layout.table(config, vocabularies.head if purpose is None else purpose.form)
+    ours = spelled_out(model, table.rows, n_positions)
+    if purpose is not None:  # the library's models give values as they are
+        ours["output.weight"] = ours["output.weight"] * purpose.deviation
+        ours["output.bias"] = ours["output.bias"] * purpose.deviation + purpose.mean
+    save_tensors(folder / "model.safetensors", table.give(ours), {"format": "pt"})
+    settings = layout.write(replace(config, max_positions=n_positions), vocabularies, purpose)
     write_json(folder / "config.json", {**settings, **_ids(layout, ids)})
 
 
