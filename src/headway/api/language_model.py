@@ -61,7 +61,7 @@ class LanguageModel(Trained):
         prompts: Sequence[str],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
-        first: int = 0,
+        numbers: Sequence[int] | None = None,
         **search: Any,
     ) -> list[Generation]:
         """What follows each prompt, drawn at random unless `search` says otherwise.
@@ -71,12 +71,12 @@ class LanguageModel(Trained):
             too_long: what to do with a prompt that is longer than the model can look back: refuse
                 it, or go on with its end alone.
             places: names of the prompts in messages, by default `prompt 1`, `prompt 2`, ...
-            first: number of the first prompt, which draws depend on.
+            numbers: of the prompts, which draws depend on; by default 0, 1, ...
             search: settings in place of the usual ones, as `temperature=1.0` or `beam=5`.
         """
-        if places is None:
-            places = [f"prompt {number}" for number in range(first + 1, first + len(prompts) + 1)]
-        return self._writer(too_long, search).write(prompts, places, first)
+        numbers = range(len(prompts)) if numbers is None else numbers
+        places = places or [f"prompt {number + 1}" for number in numbers]
+        return self._writer(too_long, search).write(prompts, places, numbers)
 
     def stream(
         self, prompt: str, too_long: TooLong = "refuse", **search: Any
@@ -167,9 +167,19 @@ class LanguageModel(Trained):
         """
         model = self.only_model("looking inside")
         check_not_blank(not text.strip())
+        self.length(text, "the text", "shorten it")
         ids = self._encode(text)
-        check_length(len(ids), self.window, "the text", "shorten it")
         return inspect_text(model, text, self.task.codec, ids, self.background())
+
+    def length(self, given: str, place: str, remedy: str) -> int:
+        n = len(self._encode(given))
+        check_length(n, self.window, place, remedy)
+        return n
+
+    def prompt_length(self, prompt: str, place: str, remedy: str) -> int:
+        """The same of a prompt, which the model looks back at."""
+        begun = Writer(self._continuing, self.config.search).begun(prompt, place, remedy)
+        return len(begun.tokens)
 
     def _writer(self, too_long: TooLong, search: dict[str, Any]) -> Writer:
         return Writer(self._continuing, self.writing_config(**search), too_long)

@@ -97,6 +97,11 @@ class Reading:
             yield Read(rows, states, pooled, batch["src_valid"])
 
 
+def place_of(number: int, places: Sequence[str] | None) -> str:
+    """What messages call a text."""
+    return f"text {number + 1}" if places is None else places[number]
+
+
 def check_reads(trained: Trained) -> None:
     """Refuses a run whose model makes no states of a text that is only read."""
     family = trained.config.model.family
