@@ -83,13 +83,17 @@ class Gaps:
                 gaps[row] = [self._best(probabilities, top) for probabilities in found]
         return [Filled(text, gaps[row]) for row, text in enumerate(texts)]
 
-    def framed(self, text: str, place: str) -> np.ndarray:
+    def framed(self, text: str, place: str, remedy: str = "shorten it") -> np.ndarray:
         """The tokens of a text, those of its gaps and marks included.
+
+        Args:
+            place: what messages call the text.
+            remedy: what its user can do if it is too long.
 
         Raises:
             DataError: there is no gap, or the text is too long.
         """
-        return self.reading.framed(with_gaps(self.codec, text, place), place, remedy="shorten it")
+        return self.reading.framed(with_gaps(self.codec, text, place), place, remedy=remedy)
 
     def _logits(self, states: Tensor) -> Tensor:
         """Shape: (n, D) -> (n, V)."""

@@ -76,7 +76,7 @@ class LanguageModel(Trained):
         """
         numbers = range(len(prompts)) if numbers is None else numbers
         places = places or [f"prompt {number + 1}" for number in numbers]
-        return self._writer(too_long, search).write(prompts, places, numbers)
+        return self.writer(self.writing_config(**search), too_long).write(prompts, places, numbers)
 
     def stream(
         self, prompt: str, too_long: TooLong = "refuse", **search: Any
@@ -86,7 +86,7 @@ class LanguageModel(Trained):
         It is what `generate` gives for it as the only one, which is also what the generator returns
         in the end.
         """
-        return self._writer(too_long, search).stream(prompt, "the prompt")
+        return self.writer(self.writing_config(**search), too_long).stream(prompt, "the prompt")
 
     def writing_config(self, **changes: Any) -> SearchConfig:
         """How prompts are gone on with, by the run's settings and changes to them."""
@@ -176,13 +176,9 @@ class LanguageModel(Trained):
         check_length(n, self.window, place, remedy)
         return n
 
-    def prompt_length(self, prompt: str, place: str, remedy: str) -> int:
-        """The same of a prompt, which the model looks back at."""
-        begun = Writer(self._continuing, self.config.search).begun(prompt, place, remedy)
-        return len(begun.tokens)
-
-    def _writer(self, too_long: TooLong, search: dict[str, Any]) -> Writer:
-        return Writer(self._continuing, self.writing_config(**search), too_long)
+    def writer(self, config: SearchConfig, too_long: TooLong = "refuse") -> Writer:
+        """What goes on with prompts in this way."""
+        return Writer(self._continuing, config, too_long)
 
     @cached_property
     def _continuing(self) -> Continuing:
