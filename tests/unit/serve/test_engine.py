@@ -258,6 +258,25 @@ def test_a_fork_answers_like_the_engine(engines):
     assert [json.loads(one) for one in found] == [json.loads(one) for one in here]
 
 
+def test_a_fork_can_be_asked_everything(engines, trained):
+    drawn = trained["lines"].writing_config(max_length=4)
+    orders = [
+        (Ask("lines", "generate", drawn), [(0, "ab"), (1, "")]),
+        (Ask("hidden", "fill", top=2), ["the [MASK]"]),
+        (Ask("hidden", "embed"), ["the cat", "it"]),
+        (Ask("tags", "predict"), ["Ann saw Bob"]),
+        (Ask("answers", "predict"), [("where ?", "it sat in Rome")]),
+    ]
+    place = InForks(engines, workers=1, threads=1, patience=60.0)
+    try:
+        for ask, items in orders:
+            found = asyncio.run(place.answer(ask, items))
+            assert len(found) == len(items)
+            assert list(json.loads(found[0])) == list(answer(engines[ask.model], ask, items)[0])
+    finally:
+        place.close()
+
+
 def test_what_goes_wrong_in_a_fork_is_told(forks, capfd):
     assert ask_place(forks, "a", "b") == [b'"a"', b'"b"']
     with pytest.raises(HeadwayError, match=r"^not this one$"):
