@@ -61,7 +61,7 @@ class LanguageModel(Trained):
         prompts: Sequence[str],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
-        numbers: Sequence[int] | None = None,
+        first: int = 0,
         **search: Any,
     ) -> list[Generation]:
         """What follows each prompt, drawn at random unless `search` says otherwise.
@@ -71,10 +71,10 @@ class LanguageModel(Trained):
             too_long: what to do with a prompt that is longer than the model can look back: refuse
                 it, or go on with its end alone.
             places: names of the prompts in messages, by default `prompt 1`, `prompt 2`, ...
-            numbers: of the prompts, which draws depend on; by default 0, 1, ...
+            first: number of the first prompt, which draws depend on.
             search: settings in place of the usual ones, as `temperature=1.0` or `beam=5`.
         """
-        numbers = range(len(prompts)) if numbers is None else numbers
+        numbers = range(first, first + len(prompts))
         places = places or [f"prompt {number + 1}" for number in numbers]
         return self.writer(self.writing_config(**search), too_long).write(prompts, places, numbers)
 

@@ -153,9 +153,8 @@ def _write_lines(
     prompts, done = read_lines(file), 0
     while chunk := list(islice(prompts, CHUNK_LINES)):
         places = [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
-        numbers = range(done, done + len(chunk))
         for place, found in zip(
-            places, model.generate(chunk, places=places, numbers=numbers, **options), strict=True
+            places, model.generate(chunk, places=places, first=done, **options), strict=True
         ):
             print(_json(found) if as_json else "\n".join(_lines(found, done, n_best)))
             _warn_of_unknowns(found, place)
