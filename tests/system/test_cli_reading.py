@@ -294,8 +294,32 @@ def test_sections_and_options_that_do_not_fit(fails):
     assert fails(2, "evaluate", "regress", "--metric", "bleu") == (
         "no metric 'bleu' for task 'regress'; expected one of spearman, pearson, mse"
     )
-    for verb in (["view", "tag", "x", "--json"], ["score", "regress"], ["translate", "answer"]):
+    for verb in (["score", "regress"], ["translate", "answer"]):
         assert "try headway evaluate" in fails(2, *verb)
+
+
+def test_they_can_be_looked_into(headway, fails, place):
+    code, stdout, _ = headway("view", "tag", "Ann saw Rome .", "--json", "--out", "tag.html")
+    [output] = json.loads(stdout)["outputs"]
+    assert (code, output["text"], output["words"]) == (
+        0,
+        "B-PER O B-LOC O",
+        ["Ann", "saw", "Rome", "."],
+    )
+    assert (place / "tag.html").exists()
+    _, stdout, _ = headway("view", "answer", "where ?\tit was in Oslo in spring", "--json")
+    best = json.loads(stdout)["outputs"][0]
+    assert (best["text"], best["span"]) == ("Oslo", [10, 14])
+    _, stdout, _ = headway("view", "regress", "a day\tso very", "--json", "--png", "value.png")
+    [output] = json.loads(stdout)["outputs"]
+    assert output["text"] == f"{output['value']:.6g}"
+    assert [part["kind"] for part in json.loads(stdout)["encoder"]] == ["encoder"]
+    assert fails(1, "view", "answer", "where ?", "--json") == (
+        "the text: expected a question and a text, got ('where ?',)"
+    )
+    assert fails(2, "view", "tag", "a", "--json", "--beam", "2").startswith(
+        "the search setting beam has no meaning for tag"
+    )
 
 
 def test_a_classifier_of_pairs_can_be_looked_into(headway, fails):
@@ -307,10 +331,10 @@ def test_a_classifier_of_pairs_can_be_looked_into(headway, fails):
     )
 
 
-def test_runs_that_no_request_fits_can_be_watched(place):
+def test_they_can_be_served(place):
     for task in DATA:
         desk = Desk(task, api.load(place / task), Limits())
-        assert (desk.verbs, desk.info()["task"]) == ((), task)
+        assert desk.verbs == ("predict", "embed", "inspect")
 
 
 def test_info_and_reports(headway, place):

@@ -35,10 +35,10 @@ evaluate_every = 30
 beam = 3
 max_length = 20
 """
-LABELS = """
-task = "classify"
+READER = """
+task = "{}"
 [data]
-train = "labels.tsv"
+train = "{}"
 [text]
 kind = "words"
 [model]
@@ -47,9 +47,11 @@ d_model = 16
 d_ff = 16
 n_heads = 2
 layers = 1
+segments = 2
 [train]
 steps = 5
 """
+QUESTION, CONTEXT = "which ?", "one two three four five"
 NUMBERS = ["one", "two", "three", "four", "five"]
 WORDS = dict(zip(NUMBERS, ["eins", "zwei", "drei", "vier", "fünf"], strict=True))
 TEXT = "three one two"
@@ -57,15 +59,27 @@ TEXT = "three one two"
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A folder with the runs `mine`, `labels`, one of evil name, and `begun` without weights."""
+    """A folder with the runs `mine`, `labels`, `tags`, `answers`, `values`, one of evil name, and
+    `begun` without weights."""
     folder = tmp_path_factory.mktemp("page")
     lines = [[a, b, c] for a in NUMBERS for b in NUMBERS for c in NUMBERS]
     pairs = "".join(f"{' '.join(x)}\t{' '.join(WORDS[w] for w in x)}\n" for x in lines)
     (folder / "pairs.tsv").write_text(pairs)
     (folder / "labels.tsv").write_text("".join(f"{' '.join(x)}\t{x[0]}\n" for x in lines))
+    (folder / "tags.tsv").write_text("".join(f"{' '.join(x)}\tB-X O O\n" for x in lines))
+    (folder / "values.tsv").write_text("".join(f"{' '.join(x)}\t{len(x[0])}\n" for x in lines))
+    asked = {"question": QUESTION, "context": CONTEXT}
+    asked["answers"] = [{"text": "three", "answer_start": 8}]
+    (folder / "answers.jsonl").write_text(f"{json.dumps(asked)}\n" * 8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        for name, text in (("mine", RUN), ("labels", LABELS)):
+        for name, text in (
+            ("mine", RUN),
+            ("labels", READER.format("classify", "labels.tsv")),
+            ("tags", READER.format("tag", "tags.tsv")),
+            ("answers", READER.format("answer", "answers.jsonl")),
+            ("values", READER.format("regress", "values.tsv")),
+        ):
             (folder / f"{name}.toml").write_text(text)
             headway.train(headway.read_config(folder / f"{name}.toml"), folder / name)
     shutil.copytree(folder / "mine", folder / "begun")
@@ -95,7 +109,7 @@ def serve(runs):
 
 @pytest.fixture(scope="module")
 def address(serve):
-    return serve("mine", "labels", EVIL, "begun")
+    return serve("mine", "labels", EVIL, "begun", "tags", "answers", "values")
 
 
 @pytest.fixture
@@ -219,6 +233,49 @@ def test_a_model_that_labels_has_no_search(page, runs):
     page.locator("#model").select_option("mine")
     assert page.locator("#beam").is_visible()
     page.locator("#sentences .target .sentence", has_text="drei").wait_for()
+
+
+def choose(page, name):
+    page.locator("#model option", has_text=name).wait_for(state="attached")
+    page.locator("#model").select_option(name)
+
+
+def test_tags_stand_under_their_words(page, runs):
+    choose(page, "tags")
+    answered(page, lambda: page.locator("#text").fill(TEXT))
+    tagger = headway.load(runs / "tags")
+    [expected] = tagger.predict([TEXT])
+    assert texts(page) == [" ".join(expected.tags)]
+    pieces = [piece.split("\n")[:2] for piece in page.locator(".piece").all_inner_texts()]
+    assert pieces == [list(pair) for pair in zip(expected.words, expected.tags, strict=True)]
+    page.locator(".piece").first.hover()
+    assert page.locator("aside .bar").count() == len(tagger.tags)
+    assert page.locator(".outputs button").count() == 0, "there is nothing to go on from"
+    page.locator("#tab-attention").click()
+    page.locator(".viewport").wait_for()
+
+
+def test_a_question_has_a_field_of_its_own(page, runs, visit):
+    assert not page.locator("#text2").is_visible()
+    choose(page, "answers")
+    page.locator("#text").fill(QUESTION)
+    answered(page, lambda: page.locator("#text2").fill(CONTEXT))
+    found = headway.load(runs / "answers").inspect((QUESTION, CONTEXT))
+    assert texts(page) == [one.output.text for one in found.outputs]
+    assert page.locator("#text2").get_attribute("aria-label") == "context"
+    first, last = found.outputs[0].span
+    assert f"characters {first} to {last}" in page.locator(".figures").first.inner_text()
+    page.wait_for_function("() => location.hash.includes('text=')")
+    again = visit(page.url)
+    again.locator(".outputs .output").first.wait_for()
+    assert again.locator("#text2").input_value() == CONTEXT
+
+
+def test_a_value_has_no_probability(page, runs):
+    choose(page, "values")
+    answered(page, lambda: page.locator("#text").fill(TEXT))
+    assert texts(page) == [f"{headway.load(runs / 'values').predict([TEXT])[0]:.6g}"]
+    assert page.locator(".figures").inner_text() == ""
 
 
 def test_a_run_in_progress_is_watched(page, runs):

@@ -1,15 +1,23 @@
 """Trained runs that answer questions about texts, in use. Typed results, no printing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
+
+from torch import Tensor
 
 from ..data.spans import answers_of, within
 from ..errors import DataError
 from ..tasks import Answer
 from ..tasks.answer import Guess, Guesses
+from ..tasks.passages import tokens_at
+from .inspecting import told
+from .inspection import Inspected
 from .predictor import Predictor, TooLong
+from .text_predictor import CUT
 
+NONE = "⟨none⟩"
+"""How it is called that there is no answer."""
 Question = tuple[str, str]
 """A question and the text that holds its answer."""
 
@@ -71,24 +79,46 @@ class Answerer(Predictor):
             places: names of the questions in messages, by default `question 1`, ...
         """
         for number, one in enumerate(inputs):
-            if isinstance(one, str) or len(one) != 2:
-                raise DataError(
-                    f"{self._place(number, places)}: expected a question and a text, got {one!r}"
-                )
+            _check_question(one, self._place(number, places))
         asked = self.task.encode([q for q, _ in inputs], [text for _, text in inputs])
         if too_long == "refuse":
             for number, encoded in enumerate(asked):
-                self._check_question(len(encoded.question), self._place(number, places))
+                self._check_room(len(encoded.question), self._place(number, places), CUT)
         found = self.task.predict(self.model, asked)
         return [
             self._answered(text, guesses) for (_, text), guesses in zip(inputs, found, strict=True)
         ]
 
-    def _check_question(self, length: int, place: str) -> None:
+    def record(self, prediction: Answered) -> dict[str, Any]:
+        return {"answer": asdict(prediction)}
+
+    def length(self, given: Question, place: str, remedy: str) -> int:
+        """Those of all windows in which the text is read."""
+        _check_question(given, place)
+        [asked] = self.task.encode(given[:1], given[1:])
+        self._check_room(len(asked.question), place, remedy)
+        windows = self.task.passages(asked)
+        return sum(len(asked.question) + window.stop - window.start for window in windows)
+
+    def looked(self, given: Question) -> tuple[dict[str, Tensor], list[Inspected]]:
+        """What may be the answer; of several windows the first that holds the likeliest is seen."""
+        [found] = self.predict([given])
+        outputs = [
+            told(one.text, one.probability, span=(one.start, one.end)) for one in found.candidates
+        ]
+        outputs.insert(0 if found.start is None else len(outputs), told(NONE, found.none))
+        [asked] = self.task.encode(given[:1], given[1:])
+        best = found.candidates[:1]
+        span = tokens_at(asked.document[:, 1:], best[0].start, best[0].end) if best else None
+        window = self.task.window(self.task.passages(asked), span)
+        batch, _ = self.task.tensors([asked], [window])
+        return batch, outputs
+
+    def _check_room(self, length: int, place: str, remedy: str) -> None:
         if 2 * length > self.max_length:
             raise DataError(
                 f"{place} has {length} tokens, and of the {self.max_length} that the model reads "
-                "at once half are for the text; shorten it, or have it cut off (--cut)"
+                f"at once half are for the text; {remedy}"
             )
 
     def _answered(self, text: str, guesses: Guesses) -> Answered:
@@ -111,6 +141,11 @@ class Answerer(Predictor):
         """Those of the parts only where there are both kinds of questions."""
         has_both = any(right) and not all(right)
         return [name for name in self.task.metrics if has_both or "_" not in name]
+
+
+def _check_question(given: Any, place: str) -> None:
+    if isinstance(given, str) or len(given) != 2:
+        raise DataError(f"{place}: expected a question and a text, got {given!r}")
 
 
 def _candidate(text: str, guess: Guess) -> Candidate:

@@ -1,17 +1,17 @@
 """A trained classifier in use: labels with their probabilities. Typed results, no printing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from ..tasks import Classify
-from ..tasks.texts import BETWEEN, Text
+from ..tasks.texts import Text
 from ..view.report import Sample
-from .inspecting import check_not_blank, inspect_labels
-from .inspection import Inspection
-from .pieces import check_length
+from .inspecting import told
+from .inspection import Inspected
 from .predictor import TooLong
 from .text_predictor import TextPredictor
 from .trained import Logged
@@ -62,6 +62,14 @@ class Classifier(TextPredictor):
         encoded = self.encode(inputs, too_long, places)
         return [self._prediction(row) for row in self.task.predict(self.model, encoded)]
 
+    def record(self, prediction: Prediction) -> dict[str, Any]:
+        return asdict(prediction)
+
+    def looked(self, given: Text) -> tuple[dict[str, Tensor], list[Inspected]]:
+        [prediction] = self.predict([given])
+        outputs = [told(label, chance) for label, chance in prediction.probabilities.items()]
+        return self.read(given), outputs
+
     def output(self, prediction: Prediction) -> str:
         return prediction.label
 
@@ -70,23 +78,6 @@ class Classifier(TextPredictor):
 
     def written(self, output: str) -> str:
         return output
-
-    def inspect(self, text: Text) -> Inspection:
-        """What the model does with a text or a pair.
-
-        Raises:
-            DataError: the text is blank, or too long.
-            ConfigError: this is an ensemble.
-        """
-        model = self.only_model("looking inside")
-        self._check_kind(text, "the text")
-        shown = text if isinstance(text, str) else BETWEEN.join(text)
-        check_not_blank(not shown.strip())
-        [encoded] = self.task.texts.encode([text])
-        check_length(len(encoded), self.max_length, "the text", "shorten it")
-        return inspect_labels(
-            model, shown, self.task.texts, encoded, self.labels, self.background()
-        )
 
     def shown(self, rows: Sequence[Logged]) -> list[Sample]:
         found = []

@@ -61,8 +61,8 @@ class Seen:
     """What one pass showed.
 
     Attributes:
-        log_probs: of every word at every place of the target (T, V), or of every label (V,); none
-            where a text was read and nothing asked.
+        log_probs: of every word at every place of the target (T, V); none where a text was only
+            read.
     """
 
     log_probs: np.ndarray
@@ -71,19 +71,15 @@ class Seen:
 
 
 @torch.inference_mode()
-def look_closely(model: Any, batch: Mapping[str, Tensor], asks: bool = True) -> Seen:
-    """The pass over a batch of one: a pair, a text that is predicted, or one that is only read.
-
-    Args:
-        asks: whether the head of the model is asked, too.
-    """
+def look_closely(model: Any, batch: Mapping[str, Tensor]) -> Seen:
+    """The pass over a batch of one: a pair, a text that is predicted, or one that is only read."""
     own = {side: batch[key].size(1) for side, key in _keys(batch).items()}
     batch = told_apart(batch) if len(own) > 1 else dict(batch)
     padded = {side: batch[key].size(1) for side, key in _keys(batch).items()}
     with capture_details(model) as details:
         device = device_of(model)
         placed = {name: value.to(device) for name, value in batch.items()}
-        logits = _logits(model, placed) if asks else _nothing(model, placed)
+        logits = _logits(model, placed)
     sizes = {padded[side]: (side, own[side]) for side in own}
     if len(own) > 1:
         details = _unstreamed(details, padded["source"], padded["target"])
@@ -128,17 +124,12 @@ def _keys(batch: Mapping[str, Tensor]) -> dict[Side, str]:
     return {side: key for side, key in keys.items() if key in batch}
 
 
-def _nothing(model: Any, batch: Mapping[str, Tensor]) -> Tensor:
-    """Of a text that the backbone of a model has read."""
-    model.backbone(batch)
-    return torch.zeros(0)
-
-
 def _logits(model: Any, batch: Mapping[str, Tensor]) -> Tensor:
-    """Of the one row of a batch: (T, V), or of labels (V,)."""
+    """Of the one row of a batch (T, V); none of a text that is only read."""
     if "tgt_in" not in batch:
-        labels: Tensor = model.logits(batch)[0]
-        return labels
+        # What a head says is the caller's to ask; a classifier need not be made of two parts.
+        (model.backbone if hasattr(model, "backbone") else model.logits)(batch)
+        return torch.zeros(0)
     if isinstance(model, SequenceModel):
         return model.output(model(batch))[0]
     state, rows = model.start(batch), []

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..errors import DataError
 from ..nn.pooling import mean_pool
 from .importing import NORMALISED
-from .reading import Read, Reading, TooLong
+from .reading import Read, Reading, TooLong, place_of
 from .trained import Trained
 
 Pooling = Literal["mean", "first"]
@@ -164,8 +164,3 @@ def tokens_of(word: str, text: str, spans: Sequence[tuple[int, int]]) -> list[in
         for number, (start, end) in enumerate(spans)
         if any(start < last and end > first for first, last in found)
     ]
-
-
-def place_of(number: int, places: Sequence[str] | None) -> str:
-    """What messages call a text."""
-    return f"text {number + 1}" if places is None else places[number]

@@ -4,6 +4,7 @@ Here, and nowhere else, the characters `[MASK]` in a text stand for the control 
 else they are characters like others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import Tensor
 from ..data.codecs import TextCodec
 from ..errors import ConfigError, DataError
 from ..models import MaskedReader
-from .reading import Reading
+from .reading import Reading, place_of
 from .trained import Trained
 
 GAP = "[MASK]"
@@ -61,23 +62,38 @@ class Gaps:
         self.reading = Reading(trained)
         self.codec = self.reading.codec
 
-    def fill(self, text: str, top: int = 5, place: str = "the text") -> Filled:
+    @torch.inference_mode()
+    def fill(
+        self, texts: Sequence[str], top: int = 5, places: Sequence[str] | None = None
+    ) -> list[Filled]:
         """The likeliest tokens for each `[MASK]`; probabilities are of all tokens there are.
 
         Args:
+            places: names of the texts in messages, by default `text 1`, `text 2`, ...
+
+        Raises:
+            DataError: in a text there is no gap, or it is too long.
+        """
+        framed = [self.framed(text, place_of(number, places)) for number, text in enumerate(texts)]
+        gaps: dict[int, list[list[Filler]]] = {}
+        for read in self.reading.read(framed):
+            for row, states in zip(read.rows, read.states, strict=True):
+                hidden = torch.from_numpy(np.flatnonzero(framed[row] == self._mask))
+                found = self._logits(states[hidden]).float().softmax(-1).cpu().numpy()
+                gaps[row] = [self._best(probabilities, top) for probabilities in found]
+        return [Filled(text, gaps[row]) for row, text in enumerate(texts)]
+
+    def framed(self, text: str, place: str, remedy: str = "shorten it") -> np.ndarray:
+        """The tokens of a text, those of its gaps and marks included.
+
+        Args:
             place: what messages call the text.
+            remedy: what its user can do if it is too long.
 
         Raises:
             DataError: there is no gap, or the text is too long.
         """
-        ids = with_gaps(self.codec, text, place)
-        framed = self.reading.framed(ids, place, remedy="shorten it")
-        places = np.flatnonzero(framed == self._mask)
-        [read] = self.reading.read([framed])
-        with torch.inference_mode():
-            logits = self._logits(read.states[0, torch.from_numpy(places)])
-            probabilities = logits.float().softmax(-1).cpu().numpy()
-        return Filled(text, [self._best(row, top) for row in probabilities])
+        return self.reading.framed(with_gaps(self.codec, text, place), place, remedy=remedy)
 
     def _logits(self, states: Tensor) -> Tensor:
         """Shape: (n, D) -> (n, V)."""

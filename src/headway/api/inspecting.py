@@ -4,18 +4,18 @@ What was made of it, by a search or by the user, comes from the caller.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from ..data.codecs import TextCodec
-from ..data.collate import pair_batch, source_batch, text_batch
+from ..data.collate import pair_batch, text_batch
 from ..errors import DataError
 from ..search import SearchConfig
 from ..search.trace import SearchTrace
-from ..tasks.texts import Texts
 from ..text import Tokenizer
 from .close_look import Seen, look_closely
 from .inspection import Background, Inspected, Inspection
@@ -97,64 +97,42 @@ def inspect_text(
     return Inspection("language", text, None, [inspected], background, _begin(codec.tokenizer))
 
 
-def inspect_labels(
-    model: Any,
-    text: str,
-    texts: Texts,
-    encoded: np.ndarray,
-    labels: Sequence[str],
-    background: Background,
-) -> Inspection:
-    """A text or a pair, encoded by `texts`, as a classifier reads it."""
-    seen = look_closely(model, texts.tensors([encoded]))
-    tokenizer = texts.codec.tokenizer
-    tokens = tokenizer.tokens(texts.tokens(encoded).tolist())
-    outputs = [
-        Output(labels[i], p := float(seen.log_probs[i]), math.exp(p), [], [], True)
-        for i in np.argsort(-seen.log_probs, kind="stable")
-    ]
-    return Inspection(
-        "classify",
-        text,
-        tokens,
-        [Inspected(output, parts=[]) for output in outputs],
-        background,
-        _begin(tokenizer),
-        seen.parts,
-        seen.inputs.get("source"),
-    )
-
-
 def inspect_reading(
+    task: str,
     model: Any,
     text: str,
     tokenizer: Tokenizer,
-    ids: np.ndarray,
-    filled: Sequence[tuple[str, float]],
+    batch: Mapping[str, Tensor],
+    outputs: Sequence[Inspected],
     background: Background,
 ) -> Inspection:
-    """A text as a model reads it that was pre-trained and has no task of its own.
+    """A text as a model reads it, and what is told of it.
 
     Args:
-        ids: with the marks around them.
-        filled: the text with its gaps filled, and how probable each filling is.
+        batch: of this text alone.
+        outputs: best first.
     """
-    seen = look_closely(model, source_batch([ids]), asks=False)
-    outputs = [
-        Output(words, p := math.log(probability), p, [], [], True)
-        for words, probability in filled
-        if probability > 0.0
-    ]
+    seen = look_closely(model, batch)
     return Inspection(
-        "pretrain",
+        task,
         text,
-        tokenizer.tokens(ids.tolist()),
-        [Inspected(output, parts=[]) for output in outputs],
+        tokenizer.tokens(batch["src"][0].tolist()),
+        list(outputs),
         background,
         _begin(tokenizer),
         seen.parts,
         seen.inputs.get("source"),
     )
+
+
+def told(text: str, probability: float, **about: Any) -> Inspected:
+    """Something that is told of a text, and how probable it is.
+
+    Args:
+        about: further attributes of `Inspected`.
+    """
+    log_prob = math.log(probability) if probability > 0 else -math.inf
+    return Inspected(Output(text, log_prob, probability, [], [], True), parts=[], **about)
 
 
 def _opinion(text: str, seen: Seen, ids: np.ndarray, alpha: float) -> Output:
@@ -164,13 +142,26 @@ def _opinion(text: str, seen: Seen, ids: np.ndarray, alpha: float) -> Output:
 
 
 def _top(log_probs: np.ndarray, tokenizer: Tokenizer) -> list[list[tuple[str, float]]]:
-    """The likeliest words of each place, with probabilities that a person can read."""
+    """The likeliest words of each place."""
+    return likeliest(log_probs, tokenizer.tokens)
+
+
+def likeliest(
+    log_probs: np.ndarray, names: Callable[[list[int]], list[str]]
+) -> list[list[tuple[str, float]]]:
+    """What is likeliest at each place, with probabilities that a person can read.
+
+    Args:
+        names: of numbers.
+
+    Shape: (T, V) -> T lists.
+    """
     n = min(TOP, log_probs.shape[1])
     best = np.argpartition(-log_probs, n - 1, axis=1)[:, :n]
     rows = []
     for unsorted, values in zip(best.tolist(), log_probs, strict=True):
         places = [place for _, place in sorted((-values[place], place) for place in unsorted)]
-        words = tokenizer.tokens(places)
+        words = names(places)
         chances = [float(f"{math.exp(values[place]):.6g}") for place in places]
         rows.append(list(zip(words, chances, strict=True)))
     return rows

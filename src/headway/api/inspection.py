@@ -29,12 +29,18 @@ class Inspected:
         top: for each token the likeliest words in its place, with their probabilities.
         parts: attention from the output, to itself and to the input; None if nobody looked.
         inputs: embeddings of what was read before each token, and their position codes.
+        words: where an output tells something of each word of the text, these.
+        span: of an answer, its first character in the text, and the one after its last.
+        value: where the output is a number, this; then it has no probability.
     """
 
     output: Output
     top: list[list[tuple[str, float]]] = field(default_factory=list, repr=False)
     parts: list[Part] | None = None
     inputs: Inputs | None = field(default=None, repr=False)
+    words: list[str] | None = None
+    span: tuple[int, int] | None = None
+    value: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ class Inspection:
         kind: the task of the run.
         tokens: of the text, its end included, as a person reads them; None where the text itself is
             the output.
-        outputs: best first; of a classifier the labels, of a language model the text, of a model
+        outputs: best first; of a classifier the labels, of a tagger the tags of the words, of an
+            answerer the answers, of a regressor the value, of a language model the text, of a model
             that finds hidden words the text with one in each gap.
         begin: how the place before the first output token is called.
         encoder: attention within the text.

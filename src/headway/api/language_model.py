@@ -74,9 +74,9 @@ class LanguageModel(Trained):
             first: number of the first prompt, which draws depend on.
             search: settings in place of the usual ones, as `temperature=1.0` or `beam=5`.
         """
-        if places is None:
-            places = [f"prompt {number}" for number in range(first + 1, first + len(prompts) + 1)]
-        return self._writer(too_long, search).write(prompts, places, first)
+        numbers = range(first, first + len(prompts))
+        places = places or [f"prompt {number + 1}" for number in numbers]
+        return self.writer(self.writing_config(**search), too_long).write(prompts, places, numbers)
 
     def stream(
         self, prompt: str, too_long: TooLong = "refuse", **search: Any
@@ -86,7 +86,7 @@ class LanguageModel(Trained):
         It is what `generate` gives for it as the only one, which is also what the generator returns
         in the end.
         """
-        return self._writer(too_long, search).stream(prompt, "the prompt")
+        return self.writer(self.writing_config(**search), too_long).stream(prompt, "the prompt")
 
     def writing_config(self, **changes: Any) -> SearchConfig:
         """How prompts are gone on with, by the run's settings and changes to them."""
@@ -167,12 +167,18 @@ class LanguageModel(Trained):
         """
         model = self.only_model("looking inside")
         check_not_blank(not text.strip())
+        self.length(text, "the text", "shorten it")
         ids = self._encode(text)
-        check_length(len(ids), self.window, "the text", "shorten it")
         return inspect_text(model, text, self.task.codec, ids, self.background())
 
-    def _writer(self, too_long: TooLong, search: dict[str, Any]) -> Writer:
-        return Writer(self._continuing, self.writing_config(**search), too_long)
+    def length(self, given: str, place: str, remedy: str) -> int:
+        n = len(self._encode(given))
+        check_length(n, self.window, place, remedy)
+        return n
+
+    def writer(self, config: SearchConfig, too_long: TooLong = "refuse") -> Writer:
+        """What goes on with prompts in this way."""
+        return Writer(self._continuing, config, too_long)
 
     @cached_property
     def _continuing(self) -> Continuing:

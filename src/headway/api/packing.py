@@ -182,6 +182,9 @@ def _output(one: "Inspected", is_shown: bool, packing: Packing) -> Plain:
         "top": one.top,
         "inputs": packing.inputs(one.inputs) if is_shown else None,
         "attention": attention,
+        "words": one.words,
+        "span": one.span,
+        "value": one.value,
     }
 
 

@@ -5,11 +5,16 @@ as many texts as there are columns.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
+
+from torch import Tensor
 
 from ..errors import DataError
 from ..metrics.interval import RESAMPLES
+from ..tasks.texts import BETWEEN
+from .inspecting import check_not_blank, inspect_reading
+from .inspection import Inspected, Inspection
 from .results import OutputEvaluation
 from .trained import Trained
 
@@ -43,6 +48,14 @@ class Predictor(Trained):
         """
 
     @abstractmethod
+    def record(self, prediction: Any) -> dict[str, Any]:
+        """All of a prediction, as plain data."""
+
+    @abstractmethod
+    def looked(self, given: Any) -> tuple[Mapping[str, Tensor], list[Inspected]]:
+        """What is to be seen of an input: the batch it is read in, alone, and its outputs."""
+
+    @abstractmethod
     def output(self, prediction: Any) -> Any:
         """What metrics compare of a prediction."""
 
@@ -67,6 +80,23 @@ class Predictor(Trained):
     def input(self, values: Sequence[str]) -> Input:
         """The input that columns make."""
         return values[0] if len(self.inputs) == 1 else tuple(values[: len(self.inputs)])
+
+    def inspect(self, given: Any) -> Inspection:
+        """What the model does with an input.
+
+        Raises:
+            DataError: it is blank, or too long.
+            ConfigError: this is an ensemble.
+        """
+        model = self.only_model("looking inside")
+        self.length(given, "the text", "shorten it")
+        shown = given if isinstance(given, str) else BETWEEN.join(given)
+        check_not_blank(not shown.strip())
+        batch, outputs = self.looked(given)
+        tokenizer = self.task.codec.tokenizer
+        return inspect_reading(
+            self.task.name, model, shown, tokenizer, batch, outputs, self.background()
+        )
 
     def usual_metrics(self, right: Sequence[Any]) -> Sequence[str]:
         """What is measured unless something else is asked for."""

@@ -8,6 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..data.collate import source_batch
 from ..data.corpora import Corpus, default_cache
 from ..data.prepare import prepare
 from ..metrics.interval import RESAMPLES
@@ -15,7 +18,7 @@ from ..models import FAMILIES
 from ..tasks.pretrain import Judged, Pretrain
 from .config import RunConfig
 from .filling import GAP, Filled, Gaps, with_gaps
-from .inspecting import check_not_blank, inspect_reading
+from .inspecting import check_not_blank, inspect_reading, told
 from .inspection import Inspection
 from .reading import Reading
 from .trained import Trained
@@ -43,16 +46,29 @@ class Pretrained(Trained):
         """
         reading = Reading(self)
         check_not_blank(not text.strip())
-        tokenizer = reading.codec.tokenizer
-        has_gaps = GAP in text and "masked" in self.task.parts
-        ids = with_gaps(reading.codec, text, "the text") if has_gaps else tokenizer.encode(text)
-        framed = reading.framed(ids, "the text", remedy="shorten it")
+        framed = self._framed(reading, text, "the text", "shorten it")
         filled = [
-            (_with_filler(text, number, filler.text), filler.probability)
-            for number, fillers in enumerate(self.fill(text).gaps if has_gaps else ())
+            told(_with_filler(text, number, filler.text), filler.probability)
+            for number, fillers in enumerate(self.fill(text).gaps if self._has_gaps(text) else ())
             for filler in fillers
         ]
-        return inspect_reading(reading.model, text, tokenizer, framed, filled, self.background())
+        tokenizer, batch = reading.codec.tokenizer, source_batch([framed])
+        return inspect_reading(
+            self.task.name, reading.model, text, tokenizer, batch, filled, self.background()
+        )
+
+    def length(self, given: str, place: str, remedy: str) -> int:
+        return len(self._framed(Reading(self), given, place, remedy))
+
+    def _has_gaps(self, text: str) -> bool:
+        return GAP in text and "masked" in self.task.parts
+
+    def _framed(self, reading: Reading, text: str, place: str, remedy: str) -> np.ndarray:
+        """The tokens of a text that is looked at, marks included."""
+        codec = reading.codec
+        if self._has_gaps(text):
+            return reading.framed(with_gaps(codec, text, place), place, remedy=remedy)
+        return reading.framed(codec.tokenizer.encode(text), place, remedy=remedy)
 
     def fill(self, text: str, top: int = 5) -> Filled:
         """The likeliest words for each `[MASK]` of a text, which here is the control token.
@@ -61,7 +77,7 @@ class Pretrained(Trained):
             ConfigError: the objective hid no words, or this is an ensemble.
             DataError: there is no `[MASK]`, or the text is too long.
         """
-        return Gaps(self).fill(text, top)
+        return Gaps(self).fill([text], top, ["the text"])[0]
 
     def evaluate(
         self,

@@ -88,6 +88,14 @@ class Reading:
             check_length(n, self.longest, place, remedy)
         return self.codec.single(ids[: self.longest - self.codec.marks])
 
+    def length(self, text: str, place: str, remedy: str) -> int:
+        """Tokens of a text with the marks around them.
+
+        Raises:
+            DataError: there are more than the model can read.
+        """
+        return len(self.framed(self.codec.tokenizer.encode(text), place, remedy=remedy))
+
     @torch.inference_mode()
     def read(self, framed: Sequence[np.ndarray]) -> Iterator[Read]:
         """All that is made of texts, those of like length together."""
@@ -95,6 +103,11 @@ class Reading:
             batch = self.trained.to_device(source_batch([framed[row] for row in rows]))
             states, pooled = self.model.backbone(batch)
             yield Read(rows, states, pooled, batch["src_valid"])
+
+
+def place_of(number: int, places: Sequence[str] | None) -> str:
+    """What messages call a text."""
+    return f"text {number + 1}" if places is None else places[number]
 
 
 def check_reads(trained: Trained) -> None:

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from torch import Tensor
+
 from ..tasks import Regress
 from ..tasks.texts import Text
 from ..view.report import Sample
+from .inspection import Inspected
 from .predictor import TooLong
+from .results import Output
 from .text_predictor import TextPredictor
 from .trained import Logged
 
@@ -38,6 +42,14 @@ class Regressor(TextPredictor):
         encoded = self.encode(inputs, too_long, places)
         found: list[float] = self.task.predict(self.model, encoded).tolist()
         return found
+
+    def record(self, prediction: float) -> dict[str, Any]:
+        return {"value": prediction}
+
+    def looked(self, given: Text) -> tuple[dict[str, Tensor], list[Inspected]]:
+        [value] = self.predict([given])
+        output = Output(self.written(value), 0.0, value, [], [], True)
+        return self.read(given), [Inspected(output, parts=[], value=value)]
 
     def output(self, prediction: float) -> float:
         return prediction

@@ -1,17 +1,22 @@
 """A trained tagger in use: a tag for each word of a sentence. Typed results, no printing."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
+from ..data.collate import source_batch
 from ..data.words import first_tokens
 from ..metrics.entities import entities
 from ..tasks import Tag
 from ..view.report import Sample
+from .inspecting import likeliest
+from .inspection import Inspected
 from .pieces import check_length
 from .predictor import Predictor, TooLong
+from .results import Output
 from .trained import Logged
 
 CUT = "shorten it, or have it cut into parts (--cut)"
@@ -87,6 +92,27 @@ class Tagger(Predictor):
         for words, some in zip(sentences, parts, strict=True):
             tagged.append(self._tagged(words, [next(found) for _ in some]))
         return tagged
+
+    def record(self, prediction: Tagged) -> dict[str, Any]:
+        return asdict(prediction)
+
+    def length(self, given: str, place: str, remedy: str) -> int:
+        n = len(self.task.words.encode(given.split()))
+        check_length(n, self.max_length, place, remedy)
+        return n
+
+    def looked(self, given: str) -> tuple[dict[str, Tensor], list[Inspected]]:
+        """The one output is the tags, as the model tells them."""
+        words = given.split()
+        encoded = self.task.words.encode(words)
+        [probabilities] = self.task.probabilities(self.model, [encoded])
+        log_probs = np.log(np.maximum(probabilities, 1e-300))  # (words, tags)
+        best = self.task.best(probabilities)
+        values = log_probs[np.arange(len(words)), best]
+        total, tags = float(values.sum()), [self.tags[number] for number in best]
+        output = Output(" ".join(tags), total, total / len(words), tags, values.tolist(), True)
+        top = likeliest(log_probs, lambda numbers: [self.tags[number] for number in numbers])
+        return source_batch([encoded[:, 0]]), [Inspected(output, top, [], words=words)]
 
     def _parts(self, words: list[str], too_long: TooLong, place: str) -> Iterator[np.ndarray]:
         """The encoding of a sentence, or of its parts if it is to be cut."""

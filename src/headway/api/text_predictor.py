@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from ..errors import DataError
 from ..tasks.texts import BETWEEN, Text, Texts
@@ -48,6 +49,16 @@ class TextPredictor(Predictor):
             place = self._place(number, places)
             check_length(len(encoded[number]), self.max_length, place, CUT)
         return encoded
+
+    def length(self, given: Text, place: str, remedy: str) -> int:
+        self._check_kind(given, place)
+        [encoded] = self._texts.encode([given])
+        check_length(len(encoded), self.max_length, place, remedy)
+        return len(encoded)
+
+    def read(self, given: Text) -> dict[str, Tensor]:
+        """A batch of one."""
+        return self._texts.tensors(self._texts.encode([given]))
 
     def _check_kind(self, text: Any, place: str) -> None:
         n = 1 if isinstance(text, str) else len(text)

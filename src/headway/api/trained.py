@@ -3,6 +3,7 @@
 Each task has its own kind, with what can be done with it; `loading.py` chooses by the run file.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -86,7 +87,19 @@ class Trained:
             raise ConfigError(f"{what} takes one run, not an ensemble ({names}); name one")
         return self.model
 
-    def view(self, text: str, **options: Any) -> Page:
+    @abstractmethod
+    def length(self, given: Any, place: str, remedy: str) -> int:
+        """Tokens of an input as the model reads it.
+
+        Args:
+            place: what messages call the input.
+            remedy: what its user can do if there are too many.
+
+        Raises:
+            DataError: there are, or it is no input of this model.
+        """
+
+    def view(self, text: Any, **options: Any) -> Page:
         """`inspect` as a page: a notebook shows it, `save` writes it."""
         return self.inspect(text, **options).view()
 

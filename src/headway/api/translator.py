@@ -242,6 +242,11 @@ class Translator(Trained):
             how,
         )
 
+    def length(self, given: str, place: str, remedy: str) -> int:
+        n = len(self.task.source.encode_batch([given])[0])
+        check_length(n, self.max_length, place, remedy)
+        return n
+
     def wide_search(self, **search: Any) -> SearchConfig:
         """Settings of a search that gives all that ended in its beam, unless told otherwise."""
         usual = self.config.search

@@ -14,6 +14,7 @@ from .results import Output
 
 TooLong = Literal["refuse", "cut"]
 
+CUT = "shorten it, or go on with its end alone (--cut)"
 TEMPERATURE = 0.8
 """Of what is drawn where neither the run nor the caller says how: each odd token that is drawn
 misleads all that follow, so that likely ones are somewhat preferred."""
@@ -63,17 +64,16 @@ class Writer:
         self.codec = continuing.codec
 
     def write(
-        self, prompts: Sequence[str], places: Sequence[str], first: int = 0
+        self, prompts: Sequence[str], places: Sequence[str], numbers: Sequence[int]
     ) -> list[Generation]:
         """What follows each prompt, in the order given.
 
         Args:
             places: what messages call the prompts.
-            first: number of the first prompt, which draws depend on.
+            numbers: of the prompts, which draws depend on.
         """
-        begun = [self._begun(text, place) for text, place in zip(prompts, places, strict=True)]
+        begun = [self.begun(text, place) for text, place in zip(prompts, places, strict=True)]
         limits = [self.config.max_length] * len(begun)
-        numbers = range(first, first + len(begun))
         found = self.continuing.find(begun, self.config, limits, numbers)
         return [
             self._generation(text, prompt, outputs)
@@ -92,7 +92,7 @@ class Writer:
                 "only one output that never changes can be read as it grows, and a beam changes "
                 'its mind; set n_best = 1 and method = "sample" or beam = 1'
             )
-        return self._stream(prompt, self._begun(prompt, place))
+        return self._stream(prompt, self.begun(prompt, place))
 
     def _stream(self, text: str, prompt: Prefix) -> Generator[str, None, Generation]:
         growing = self._growing(prompt)
@@ -109,7 +109,15 @@ class Writer:
             yield rest
         return self._generation(text, prompt, [found])
 
-    def _begun(self, text: str, place: str) -> Prefix:
+    def begun(self, text: str, place: str, remedy: str = CUT) -> Prefix:
+        """A prompt as tokens.
+
+        Args:
+            remedy: what can be done about one that is too long.
+
+        Raises:
+            DataError: it is, and is refused.
+        """
         try:
             tokens, opening = take_up(self.codec.tokenizer, text)
         except DataError as error:
@@ -119,7 +127,7 @@ class Writer:
             if self.too_long == "refuse":
                 raise DataError(
                     f"{place} has {len(tokens)} tokens and the model can look back at {longest} of "
-                    "them at most; shorten it, or go on with its end alone (--cut)"
+                    f"them at most; {remedy}"
                 )
             tokens = tokens[-longest:]
         return Prefix(tokens, opening)

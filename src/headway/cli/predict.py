@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,7 +49,7 @@ def predict(
     set_threads(threads)
     # The type of what every kind has in common is abstract, which is meant.
     predictor: Predictor = load_for("predict", Predictor, run, *(more or []))  # type: ignore[type-abstract]
-    line, record = SHOWN[predictor.config.task]
+    line = LINES[predictor.config.task]
     for rows in _chunks(predictor, files or ["-"], form):
         inputs = [predictor.input(row.values) for row in rows]
         places = [row.where for row in rows]
@@ -58,7 +57,7 @@ def predict(
         for row, prediction in zip(rows, found, strict=True):
             if as_json:
                 given = dict(zip(predictor.inputs, row.values, strict=True))
-                print(json.dumps(given | record(prediction), ensure_ascii=False))
+                print(json.dumps(given | predictor.record(prediction), ensure_ascii=False))
             else:
                 print(line(prediction))
         print(end="", flush=True)
@@ -115,10 +114,10 @@ def _value(value: float) -> str:
     return f"{value:.6g}"
 
 
-SHOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], dict[str, Any]]]] = {
-    "classify": (_label, asdict),
-    "tag": (_tags, asdict),
-    "answer": (_answer, lambda answered: {"answer": asdict(answered)}),
-    "regress": (_value, lambda value: {"value": value}),
+LINES: dict[str, Callable[[Any], str]] = {
+    "classify": _label,
+    "tag": _tags,
+    "answer": _answer,
+    "regress": _value,
 }
-"""By task, a prediction as a line and as plain data."""
+"""By task, a prediction as a line."""

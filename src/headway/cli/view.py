@@ -125,12 +125,11 @@ def view(
 
     Its outputs and what else it might have said, the search, the attention of every layer. The
     page opens in a browser from where it lies. --json prints the data that it shows, with tensors
-    in base64. The two texts of a pair have a tab between them.
+    in base64. The two texts of a pair, or question and text, have a tab between them.
 
     Example: headway view runs/mine "a man in a hat" --out page.html
     """
-    from ..api import Classifier, LanguageModel, Pretrained, Translator, load
-    from ..api.loading import check_kind
+    from ..api import Predictor, Translator, load
 
     if out is None and png is None and not as_json:
         raise ConfigError("nothing to make; give --out page.html, --png picture.png or --json")
@@ -140,7 +139,6 @@ def view(
             if value is not None:
                 raise ConfigError(f"{option} chooses a picture; add --png FILE or leave it out")
     set_threads(threads)
-    check_kind("view", (Translator, LanguageModel, Classifier, Pretrained), run)
     model = load(run)
     ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "max_length": max_length}
     search = search_settings(settings, **ranked)
@@ -152,8 +150,8 @@ def view(
         named: dict[str, Any] = {f"--{name}": value for name, value in options.items()}
         named |= {f"the search setting {name}": True for name in search}
         refuse_options(run, model.config.task, named)
-        is_pair = isinstance(model, Classifier) and model.is_pair
-        found = model.inspect(tuple(text.split("\t")) if is_pair else text)
+        has_several = isinstance(model, Predictor) and len(model.inputs) > 1
+        found = model.inspect(tuple(text.split("\t")) if has_several else text)
     if png is not None:
         _draw(found, png, attention, _place("--layer", layer), _place("--head", head), output or 0)
     if out is not None:

@@ -5,7 +5,7 @@ Everything that an answer shows is made here, where the run computes: the server
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..api import (
     Attention,
-    Classifier,
+    Embedder,
     LanguageModel,
     Output,
     Request,
@@ -21,14 +21,18 @@ from ..api import (
     Translation,
     Translator,
 )
+from ..api.embedding import Pooling
+from ..api.filling import Gaps
+from ..api.inspection import Inspection
 from ..api.results import trace_in_words
 from ..api.trained import Trained
 from ..api.translator import Engine as Library
 from ..errors import DataError
 from ..search import SearchConfig
 
-Verb = Literal["translate", "score", "predict", "inspect"]
+Verb = Literal["translate", "score", "predict", "generate", "fill", "embed", "inspect"]
 Depth = Literal["mean", "all"]
+Records = list[dict[str, Any]]
 DIGITS = 5  # of attention weights
 
 
@@ -43,6 +47,9 @@ class Ask:
         cells: how many of them at most.
         output: of an inspection, the one that is looked at.
         size: of an inspection, bytes at most.
+        top: words for each gap.
+        pooling: how a vector is made; None is as the run does it.
+        normalise: whether vectors get length 1; None likewise.
     """
 
     model: str
@@ -55,6 +62,9 @@ class Ask:
     cells: int = 0
     output: int = 0
     size: int = 0
+    top: int = 0
+    pooling: Pooling | None = None
+    normalise: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -84,29 +94,55 @@ class Engine:
         """A JSON object for each item.
 
         Args:
-            items: `Wish` to translate or to inspect; pairs of texts, or texts for a language model,
-                to score; texts to predict.
+            items: `Wish` to translate, or to inspect what translates; pairs of texts to score;
+                numbers and prompts to generate; else texts, or what the run predicts from.
 
         Raises:
             HeadwayError: for one of them something cannot be done.
         """
-        if ask.verb == "translate":
-            found = [self._translation(ask, one) for one in self._translations(ask, items)]
-        elif ask.verb == "inspect":
-            found = [self._inspection(ask, one) for one in items]
-        elif ask.verb == "predict":
-            found = [asdict(one) for one in self._classifier.predict(items)]
-        elif isinstance(self.trained, LanguageModel):
-            found = [_scored(one) for one in self.trained.score(items)]
-        else:
-            sources, targets = zip(*items, strict=True)
-            found = [_scored(one) for one in self.trained.score(sources, targets)]
+        verbs: Mapping[Verb, Callable[[Ask, Sequence[Any]], Records]] = {
+            "translate": self._translate,
+            "score": self._score,
+            "predict": self._predict,
+            "generate": self._generate,
+            "fill": self._fill,
+            "embed": self._embed,
+            "inspect": self._inspect,
+        }
+        found = verbs[ask.verb](ask, items)
         return [json.dumps(one, ensure_ascii=False, allow_nan=False).encode() for one in found]
 
-    @property
-    def _classifier(self) -> Classifier:
-        classifier: Classifier = self.trained
-        return classifier
+    def _translate(self, ask: Ask, items: Sequence[Wish]) -> Records:
+        return [self._translation(ask, one) for one in self._translations(ask, items)]
+
+    def _score(self, ask: Ask, items: Sequence[Any]) -> Records:
+        given = [items] if isinstance(self.trained, LanguageModel) else zip(*items, strict=True)
+        return [_scored(one) for one in self.trained.score(*given)]
+
+    def _predict(self, ask: Ask, items: Sequence[Any]) -> Records:
+        return [self.trained.record(one) for one in self.trained.predict(items)]
+
+    def _generate(self, ask: Ask, items: Sequence[tuple[int, str]]) -> Records:
+        numbers, prompts = zip(*items, strict=True)
+        places = [f"prompts[{number}]" for number in numbers]
+        return [
+            {
+                "prompt": one.prompt,
+                "outputs": [_output(ask, output) for output in one.outputs],
+                "unknown": one.n_unknown,
+            }
+            for one in self.trained.writer(ask.search).write(prompts, places, numbers)
+        ]
+
+    def _fill(self, ask: Ask, items: Sequence[str]) -> Records:
+        return [asdict(one) for one in Gaps(self.trained).fill(items, ask.top)]
+
+    def _embed(self, ask: Ask, items: Sequence[str]) -> Records:
+        embedder = Embedder(self.trained, ask.pooling, ask.normalise)
+        return [{"vector": vector} for vector in embedder.embed(items).tolist()]
+
+    def _inspect(self, ask: Ask, items: Sequence[Any]) -> Records:
+        return [self._inspection(ask, one) for one in items]
 
     def _translations(self, ask: Ask, items: Sequence[Wish]) -> list[Translation]:
         if ask.search is not None and ask.search.method == "sample":
@@ -138,22 +174,23 @@ class Engine:
             record["trace"] = trace_in_words(translation.trace, target)
         return record
 
-    def _inspection(self, ask: Ask, wish: Wish) -> dict[str, Any]:
+    def _inspection(self, ask: Ask, item: Any) -> dict[str, Any]:
         """What the page draws, with the attention of one output; the log is asked for apart."""
-        if isinstance(self.trained, Translator):
-            assert ask.search is not None
-            search = asdict(ask.search)
-            found = self.trained.inspect(wish.request, outputs=[ask.output], **search)
-            if ask.output >= len(found.outputs):
-                raise DataError(
-                    f"output is {ask.output}, and the search found {len(found.outputs)}, counted "
-                    "from 0"
-                )
-        else:
-            found = self.trained.inspect(wish.request.source)
+        is_searched = isinstance(self.trained, Translator)
+        found = self._searched(ask, item) if is_searched else self.trained.inspect(item)
         background = found.background
         run = {**background.run, "name": ask.model}
         return replace(found, background=replace(background, run=run, rows=[])).to_dict(ask.size)
+
+    def _searched(self, ask: Ask, wish: Wish) -> Inspection:
+        assert ask.search is not None
+        search = asdict(ask.search)
+        found: Inspection = self.trained.inspect(wish.request, outputs=[ask.output], **search)
+        if ask.output >= len(found.outputs):
+            raise DataError(
+                f"output is {ask.output}, and the search found {len(found.outputs)}, counted from 0"
+            )
+        return found
 
 
 def _output(ask: Ask, output: Output) -> dict[str, Any]:

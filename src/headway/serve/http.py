@@ -22,7 +22,10 @@ from .watch import Watch
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-ASKING = ("/translate", "/translate/stream", "/score", "/predict", "/inspect")
+ASKING = (
+    *("/translate", "/translate/stream", "/score", "/predict"),
+    *("/generate", "/fill", "/embed", "/inspect"),
+)
 PATHS = ("/", "/models", "/training", "/health", "/metrics", "/openapi.json", *ASKING)
 ABOUT = {
     "malformed": "The body is no JSON.",
@@ -179,7 +182,22 @@ def _add_asking(app: "FastAPI", service: Service) -> None:
 
     @app.post("/predict", response_model=schema.Predictions, **common)
     async def predict(asked: schema.PredictRequest, request: Request) -> Response:
-        """Labels of texts."""
+        """What a model tells of texts: labels, tags, answers or values, by its task."""
+        return Response(await service.answer(asked, request.receive), media_type=json)
+
+    @app.post("/generate", response_model=schema.Generations, **common)
+    async def generate(asked: schema.GenerateRequest, request: Request) -> Response:
+        """What a language model writes after prompts."""
+        return Response(await service.answer(asked, request.receive), media_type=json)
+
+    @app.post("/fill", response_model=schema.Fillings, **common)
+    async def fill(asked: schema.FillRequest, request: Request) -> Response:
+        """The likeliest words for each `[MASK]` of texts."""
+        return Response(await service.answer(asked, request.receive), media_type=json)
+
+    @app.post("/embed", response_model=schema.Embeddings, **common)
+    async def embed(asked: schema.EmbedRequest, request: Request) -> Response:
+        """Vectors of texts."""
         return Response(await service.answer(asked, request.receive), media_type=json)
 
     @app.post("/inspect", response_model=schema.Inspection, **common)

@@ -4,7 +4,7 @@ The table `STATUS` is all there is: anything else that goes wrong is `failed`, s
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from ..errors import HeadwayError
 from . import schema
 from .batcher import Draining, QueueFull, TooSlow
-from .desk import Refusal
+from .checks import Refusal
 from .pool import Failed
 
 STATUS = {
@@ -131,13 +131,12 @@ def _lowered(text: str) -> str:
 
 
 def _is_type(name: str) -> bool:
-    return name in ("str", "Text", "Entry", "Pair") or "[" in name
+    return name == "str" or name in _MODELS or "[" in name
 
 
-def _fields() -> Iterator[str]:
-    for value in vars(schema).values():
-        if isinstance(value, type) and issubclass(value, BaseModel):
-            yield from value.model_fields
-
-
-_FIELDS = frozenset(_fields())
+_MODELS: Mapping[str, type[BaseModel]] = {
+    name: value
+    for name, value in vars(schema).items()
+    if isinstance(value, type) and issubclass(value, BaseModel)
+}
+_FIELDS = frozenset(field for model in _MODELS.values() for field in model.model_fields)

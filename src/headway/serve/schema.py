@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 ALPHA = 10.0
 """Beyond this, length normalisation leaves the range of floating-point numbers."""
+TOP = 100
+"""Words for a gap, at most."""
 
 
 class _Asked(BaseModel):
@@ -87,11 +89,67 @@ class ScoreRequest(_Asked):
     model: Model = None
 
 
+class Input(_Asked):
+    """The texts of a model that reads two at once: those that /models names as its inputs."""
+
+    text: str | None = Field(default=None, description="The first text of a pair.")
+    text2: str | None = Field(default=None, description="The second text of a pair.")
+    question: str | None = Field(default=None, description="What is asked about the context.")
+    context: str | None = Field(default=None, description="The text that holds the answer.")
+
+
 class PredictRequest(_Asked):
-    """Texts to label."""
+    """Texts of which something is to be told: labels, tags, answers, values."""
+
+    texts: list[str | Input] = Field(
+        min_length=1, description="Texts; an object where the model reads two at once."
+    )
+    model: Model = None
+
+
+class GenerateRequest(Searching):
+    """Beginnings of texts, and how to go on with them.
+
+    Tokens are drawn by chance, unless there is a beam.
+    """
+
+    prompts: list[str] = Field(min_length=1, description="How the texts begin; may be empty.")
+    model: Model = None
+    min_length: int | None = Field(
+        default=None, ge=0, description="The shortest output, in tokens."
+    )
+    no_repeat: int | None = Field(
+        default=None, ge=0, description="No so many tokens come twice in the same order; 0 is off."
+    )
+    temperature: float | None = Field(
+        default=None, gt=0, description="Below 1 likely tokens become likelier."
+    )
+    top_k: int | None = Field(
+        default=None, ge=0, description="Draw among so many of the likeliest tokens; 0 is off."
+    )
+    top_p: float | None = Field(
+        default=None, gt=0, le=1, description="Draw among the likeliest, up to this share."
+    )
+    seed: int | None = Field(default=None, ge=0, description="Another one draws another text.")
+
+
+class FillRequest(_Asked):
+    """Texts with gaps."""
 
     texts: Texts
     model: Model = None
+    top: int = Field(default=5, ge=1, le=TOP, description="Words for each gap.")
+
+
+class EmbedRequest(_Asked):
+    """Texts of which vectors are wanted. Settings left out are as the run has them."""
+
+    texts: Texts
+    model: Model = None
+    pooling: Literal["mean", "first"] | None = Field(
+        default=None, description="The mean of the states of all tokens, or that of the first."
+    )
+    normalise: bool | None = Field(default=None, description="Whether vectors get length 1.")
 
 
 class InspectRequest(Searching):
@@ -100,7 +158,7 @@ class InspectRequest(Searching):
     As many outputs as the beam is wide are told unless `n_best` is given.
     """
 
-    text: str = Field(description="The text.")
+    text: str | Input = Field(description="The text; an object if the model reads two at once.")
     model: Model = None
     require: Terms = Field(default=[], description=REQUIRED)
     forbid: list[str] = Field(default=[], description=FORBIDDEN)
@@ -194,11 +252,112 @@ class Prediction(BaseModel):
     probabilities: dict[str, float] = Field(description="Of every label, the likeliest first.")
 
 
+class Entity(BaseModel):
+    """Words from `start` up to `end`, counted from 0, which are one thing."""
+
+    type: str
+    text: str
+    start: int
+    end: int
+    probability: float = Field(description="The smallest of its words.")
+
+
+class Tagged(BaseModel):
+    """The tags of a text."""
+
+    words: list[str]
+    tags: list[str] = Field(description="Of each word, in the scheme of the training data.")
+    probabilities: list[float] = Field(description="Of each of these tags.")
+    entities: list[Entity] = Field(description="What the tags tell of; none of plain tags.")
+
+
+class Candidate(BaseModel):
+    """A part of the context, from character `start` up to `end`, counted from 0."""
+
+    text: str
+    start: int
+    end: int
+    probability: float
+
+
+class Answer(BaseModel):
+    """What a question is answered."""
+
+    text: str = Field(description="Empty if there is no answer.")
+    start: int | None = Field(description="Its first character in the context; null if none.")
+    end: int | None = Field(description="The character after its last.")
+    probability: float = Field(description="Of the answer, or that there is none.")
+    none: float = Field(description="The probability that there is none.")
+    candidates: list[Candidate] = Field(description="Likeliest parts of the context, best first.")
+
+
+class Answered(BaseModel):
+    """The answer to a question."""
+
+    answer: Answer
+
+
+class Valued(BaseModel):
+    """The value of a text."""
+
+    value: float
+
+
 class Predictions(BaseModel):
-    """Labels in the order of the texts."""
+    """What is told of each text, in their order; of which kind, the task of the model says."""
 
     model: str
-    results: list[Prediction]
+    results: list[Prediction | Tagged | Answered | Valued]
+
+
+class Generation(BaseModel):
+    """A prompt and what follows it, best first."""
+
+    prompt: str
+    outputs: list[Output] = Field(description="Without the prompt; so are their scores.")
+    unknown: int = Field(description="Tokens of the prompt that the model cannot tell apart.")
+
+
+class Generations(BaseModel):
+    """What follows, in the order of the prompts."""
+
+    model: str
+    results: list[Generation]
+
+
+class Filler(BaseModel):
+    """A token that may stand in a gap."""
+
+    token: str
+    text: str = Field(description="What it writes, without the space before it.")
+    probability: float
+
+
+class Filled(BaseModel):
+    """A text, and for each of its gaps the likeliest tokens, the best first."""
+
+    text: str
+    gaps: list[list[Filler]]
+
+
+class Fillings(BaseModel):
+    """What fits, in the order of the texts."""
+
+    model: str
+    results: list[Filled]
+
+
+class Embedded(BaseModel):
+    """What a text is to the model."""
+
+    vector: list[float]
+
+
+class Embeddings(BaseModel):
+    """Vectors in the order of the texts."""
+
+    model: str
+    results: list[Embedded]
 
 
 class InspectedOutput(BaseModel):
@@ -221,6 +380,11 @@ class InspectedOutput(BaseModel):
     attention: list[dict[str, Any]] | None = Field(
         description="Of the output that was asked for; null in the others."
     )
+    words: list[str] | None = Field(description="Of tags: the words that they belong to.")
+    span: tuple[int, int] | None = Field(
+        description="Of an answer: its first character in the context, and the one after its last."
+    )
+    value: float | None = Field(description="Of a value: this; then it has no probability.")
 
 
 class Inspection(BaseModel):
@@ -235,7 +399,7 @@ class Inspection(BaseModel):
     precision: Literal["full", "half"]
     limit: int = Field(description="Bytes that this object was made for.")
     left_out: list[str] = Field(description="What did not fit, in words.")
-    kind: str = Field(description="translate, language or classify.")
+    kind: str = Field(description="The task of the run.")
     begin: str = Field(description="The mark before the first output token.")
     run: dict[str, Any]
     source: dict[str, Any] | None = Field(description="text and tokens.")
@@ -262,20 +426,33 @@ class ModelInfo(BaseModel):
     """A run that is served."""
 
     name: str
-    task: str = Field(description="translate, language or classify.")
+    task: str = Field(
+        description="translate, language, classify, tag, answer, regress or pretrain."
+    )
     family: str
     parameters: int | None = Field(description="null for a run that has no weights yet.")
     max_length: int = Field(description="Tokens of the longest input, its end counted.")
     verbs: list[str] = Field(
-        description="What may be asked: translate, score, predict, inspect; nothing of a run that "
-        "has no weights yet."
+        description="What may be asked: translate, score, predict, generate, fill, embed, inspect; "
+        "nothing of a run that has no weights yet."
     )
     engine: str
     attends: bool = Field(description="Whether there is attention to look at.")
     search: dict[str, Any] | None = Field(
         description="Settings of the search that hold where a request gives none."
     )
-    labels: list[str] | None = Field(description="Of a classifier.")
+    inputs: list[str] | None = Field(
+        description="What is predicted from: one text, or the fields of an object."
+    )
+    labels: list[str] | None = Field(default=None, description="Of a classifier.")
+    tags: list[str] | None = Field(default=None, description="Of a tagger.")
+    scheme: str | None = Field(default=None, description="How tags tell entities, or plain.")
+    answers_may_lack: bool | None = Field(
+        default=None, description="Whether questions may have no answer."
+    )
+    value: dict[str, float] | None = Field(
+        default=None, description="mean and deviation of the values of the training data."
+    )
 
 
 class Models(BaseModel):

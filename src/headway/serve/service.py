@@ -8,14 +8,40 @@ from typing import Any
 
 from ..errors import HeadwayError
 from .batcher import WAIT, Batcher, Dropped, Job, Observe
-from .desk import Desk, Order, Refusal
+from .checks import Refusal
+from .desk import Desk, Order
 from .limits import Limits
 from .pool import Place
 from .problems import problem_of
-from .schema import InspectRequest, PredictRequest, ScoreRequest, TranslateRequest
+from .schema import (
+    EmbedRequest,
+    FillRequest,
+    GenerateRequest,
+    InspectRequest,
+    PredictRequest,
+    ScoreRequest,
+    TranslateRequest,
+)
 from .watch import Watch
 
-Asked = TranslateRequest | ScoreRequest | PredictRequest | InspectRequest
+Asked = (
+    TranslateRequest
+    | ScoreRequest
+    | PredictRequest
+    | GenerateRequest
+    | FillRequest
+    | EmbedRequest
+    | InspectRequest
+)
+ORDERS: Mapping[type[Any], Callable[[Desk, Any], Order]] = {
+    TranslateRequest: Desk.translate,
+    ScoreRequest: Desk.score,
+    PredictRequest: Desk.predict,
+    GenerateRequest: Desk.generate,
+    FillRequest: Desk.fill,
+    EmbedRequest: Desk.embed,
+    InspectRequest: Desk.inspect,
+}
 Receive = Callable[[], Awaitable[Any]]
 """The next message from a client, as ASGI has it."""
 
@@ -72,7 +98,7 @@ class Service:
         self.batcher.check_room(1)  # before work is done for what will be refused
         desk = self._desk(asked.model)
         # Tokenizers take milliseconds for long texts: not on the event loop.
-        order = await asyncio.to_thread(_order, desk, asked)
+        order = await asyncio.to_thread(ORDERS[type(asked)], desk, asked)
         job = self.batcher.submit(
             order.ask, order.items, order.lengths, width=order.width, seconds=self.limits.seconds
         )
@@ -151,16 +177,6 @@ class Service:
         if model not in self.desks:
             raise Refusal(f"no such model is served; there is {names}", "model")
         return self.desks[model]
-
-
-def _order(desk: Desk, asked: Asked) -> Order:
-    if isinstance(asked, TranslateRequest):
-        return desk.translate(asked)
-    if isinstance(asked, ScoreRequest):
-        return desk.score(asked)
-    if isinstance(asked, InspectRequest):
-        return desk.inspect(asked)
-    return desk.predict(asked)
 
 
 def located(error: Exception, order: Order, place: int) -> Exception:

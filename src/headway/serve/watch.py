@@ -35,7 +35,7 @@ class Watch:
             "engine": "headway",
             "attends": False,
             "search": None,
-            "labels": None,
+            "inputs": None,
         }
 
     def training(self) -> list[Any]:

@@ -213,7 +213,7 @@ class Answer(Task):
         asked = [self.stored(store, i) for i in indices]
         spans = [self.span(store, i) for i in indices]
         windows = [
-            self._window(self.passages(one), span, None if draw is None else (*draw, int(i)))
+            self.window(self.passages(one), span, None if draw is None else (*draw, int(i)))
             for one, span, i in zip(asked, spans, indices, strict=True)
         ]
         return self.labelled(asked, windows, spans)
@@ -225,12 +225,13 @@ class Answer(Task):
         [((start, end), _)] = counts.most_common(1)
         return None if start < 0 else tokens_at(store["context"][index][:, 1:], start, end)
 
-    def _window(
+    def window(
         self,
         windows: Sequence[Passage],
         span: tuple[int, int] | None,
-        key: tuple[int, ...] | None,
+        key: tuple[int, ...] | None = None,
     ) -> Passage:
+        """The first window with an answer; with a key one that it decides."""
         holding = [window for window in windows if span is None or window.holds(*span)]
         if key is None or len(windows) == 1:
             return holding[0] if holding else windows[0]

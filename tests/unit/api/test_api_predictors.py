@@ -3,13 +3,14 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import headway
 from headway import api
 from headway.data.codecs import TextConfig
 from headway.data.corpora import Corpus, DataConfig
-from headway.errors import DataError
+from headway.errors import DataError, RunError
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
 from headway.studies.judging import Way, judged
 from headway.studies.lengths import ByLength
@@ -200,3 +201,65 @@ def test_a_comparison_judges_them(place):
         assert found.lower_is_better == (metric == "mse")
         assert sum(part.n for part in found.by_length) == found.n
     assert judged(place / "answer").score.value == 100.0
+
+
+# Looking inside
+
+
+def test_tags_are_seen_with_what_else_they_might_have_been(place):
+    tagger = headway.load(place / "tag")
+    found = tagger.inspect("Ann  saw it")
+    assert (found.kind, found.text) == ("tag", "Ann  saw it")
+    assert found.tokens == ["Ann", "saw", "it", "⟨eos⟩"]
+    [one] = found.outputs
+    [tagged] = tagger.predict(["Ann saw it"])
+    assert (one.words, one.output.tokens) == (tagged.words, tagged.tags)
+    assert np.exp(one.output.token_log_probs) == pytest.approx(tagged.probabilities)
+    assert one.output.log_prob == pytest.approx(sum(np.log(tagged.probabilities)))
+    for tag, probability, top in zip(tagged.tags, tagged.probabilities, one.top, strict=True):
+        assert dict(top)[tag] == pytest.approx(probability, rel=1e-4)
+        assert sum(chance for _, chance in top) == pytest.approx(1, rel=1e-4)
+    with pytest.raises(RunError, match="no attention to look at; use a family that attends"):
+        found.map()
+    with pytest.raises(DataError, match="the text is blank"):
+        tagger.inspect(" ")
+    with pytest.raises(DataError, match=r"^the text has 14 tokens .* at most 12; shorten it$"):
+        tagger.inspect("it " * 13)
+
+
+def test_answers_are_seen_with_their_places(place):
+    answerer = headway.load(place / "answer")
+    question, context, _ = ASKED[0]
+    found = answerer.inspect((question, context))
+    [answered] = answerer.predict([(question, context)])
+    best = found.outputs[0]
+    assert (best.output.text, best.span) == ("Rome", (10, 14))
+    assert [one.output.text for one in found.outputs[:-1]] == [
+        one.text for one in answered.candidates
+    ]
+    assert (found.outputs[-1].output.text, found.outputs[-1].span) == ("⟨none⟩", None)
+    assert found.outputs[-1].output.score == answered.none
+    assert found.text == f"{question}\t{context}"
+    none = answerer.inspect(ASKED[1][:2])
+    assert none.outputs[0].output.text == "⟨none⟩"
+
+
+def test_of_a_long_text_the_window_with_the_answer_is_seen(place):
+    answerer = headway.load(place / "answer")
+    context = "it sat " * 12 + "in Rome"
+    found = answerer.inspect(("where ?", context))
+    start, end = next(one.span for one in found.outputs if one.span)
+    assert len(found.tokens) == 12
+    assert context[start:end].split()[-1] in found.tokens
+    with pytest.raises(DataError, match=r"^the text has 7 tokens, and of the 12 .*; shorten it$"):
+        answerer.inspect(("it " * 7, context))
+
+
+def test_a_value_is_seen(place):
+    regressor = headway.load(place / "regress")
+    found = regressor.inspect("so good")
+    [one] = found.outputs
+    [value] = regressor.predict(["so good"])
+    assert (one.value, one.output.text) == (value, f"{value:.6g}")
+    assert found.to_dict()["outputs"][0]["value"] == value
+    assert "so" in regressor.view("so good").html

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from served_runs import LIMITS, SMALL, WORDS
+from served_runs import LIMITS, READER, SMALL, WORDS
 from starlette.testclient import TestClient
 
 from headway import api
@@ -19,15 +19,42 @@ from headway.serve.http import make_app
 from headway.serve.pool import InThread
 from headway.training.settings import TrainConfig
 
+OTHERS = {
+    "tags.tsv": "Ann saw Bob\tB-X O B-X\nit sat\tO O\n",
+    "values.tsv": "so good\t2\nbad\t-1\ngood\t1\nso bad\t-2\n",
+    "both.tsv": "text\ttext2\tlabel\nso good\tbad\tno\nbad\tbad\tyes\n",
+    "answers.jsonl": '{"question": "where ?", "context": "it sat in Rome", '
+    '"answers": [{"text": "Rome", "answer_start": 10}]}\n'
+    '{"question": "where ?", "context": "it sat", "answers": []}\n',
+    "hidden.txt": "the cat sees the dog\n\nthe dog sees the cat\n",
+}
+READING: dict[str, tuple[str, str | Corpus]] = {
+    "tags": ("tag", "tags.tsv"),
+    "answers": ("answer", "answers.jsonl"),
+    "values": ("regress", "values.tsv"),
+    "pairs": ("classify", Corpus(file="both.tsv", text="text", text2="text2", label="label")),
+    "hidden": ("pretrain", Corpus(file="hidden.txt", format="documents")),
+}
+
+
+def _reading(folder: Path, task: str, corpus: str | Corpus) -> api.RunConfig:
+    return api.RunConfig(
+        data=DataConfig(train=corpus, root=str(folder), max_length=20, block=16),
+        task=task,
+        text=TextConfig(kind="words"),
+        model=READER,
+        train=TrainConfig(steps=3, batch_tokens=64),
+    )
+
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the runs `mine` (words backwards), `labels` and `lines`."""
+    """A folder with the runs `mine` (words backwards), `labels`, `lines` and others that read."""
     folder = tmp_path_factory.mktemp("served")
     pairs = "".join(f"{word}\t{word[::-1]}\n" for word in WORDS * 3)
     labelled = "".join(f"{word}\t{'long' if len(word) > 3 else 'short'}\n" for word in WORDS)
     lines = "".join(f"{word}\n" for word in WORDS)
-    files = {"pairs.tsv": pairs, "labelled.tsv": labelled, "lines.txt": lines}
+    files = {"pairs.tsv": pairs, "labelled.tsv": labelled, "lines.txt": lines, **OTHERS}
     for name, content in files.items():
         (folder / name).write_text(content, encoding="utf-8")
     characters = TextConfig(kind="characters")
@@ -56,6 +83,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             train=TrainConfig(steps=3),
         ),
     }
+    configs |= {name: _reading(folder, *how) for name, how in READING.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
         for name, config in configs.items():
@@ -66,7 +94,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def trained(runs: Path) -> dict[str, api.Translator]:
     """The runs, loaded."""
-    return {name: api.load(runs / name) for name in ("mine", "labels", "lines")}
+    return {name: api.load(runs / name) for name in ("mine", "labels", "lines", *READING)}
 
 
 @pytest.fixture(scope="session")

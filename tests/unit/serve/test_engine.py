@@ -8,7 +8,7 @@ import signal
 from dataclasses import replace
 
 import pytest
-from served_runs import LIMITS, WORDS
+from served_runs import INPUTS, LIMITS, WORDS
 from starlette.testclient import TestClient
 
 from headway import api
@@ -90,13 +90,26 @@ def test_an_inspection_is_that_of_the_run_without_its_log(engines, trained):
     assert {part["kind"] for part in found["outputs"][1]["attention"]} == {"decoder", "cross"}
 
 
-@pytest.mark.parametrize(("name", "part"), [("lines", "decoder"), ("labels", None)])
-def test_other_tasks_are_looked_at_too(engines, trained, name, part):
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("lines", ["decoder"]),
+        ("labels", []),
+        ("pairs", ["encoder"]),
+        ("tags", ["encoder"]),
+        ("answers", ["encoder"]),
+        ("values", ["encoder"]),
+        ("hidden", ["encoder"]),
+    ],
+)
+def test_other_tasks_are_looked_at_too(engines, trained, name, kinds):
+    given = {"pairs": ("so", "good"), "answers": ("where ?", "it sat in Rome")}.get(name, "it sat")
     ask = Ask(name, "inspect", size=LIMITS.inspection)
-    [found] = answer(engines[name], ask, wishes("abca"))
-    right = trained[name].inspect("abca").to_dict()
+    [found] = answer(engines[name], ask, [given])
+    right = trained[name].inspect(given).to_dict()
     assert found["outputs"] == json.loads(json.dumps(right["outputs"]))
-    assert [one["kind"] for one in found["outputs"][0]["attention"]] == [part] * bool(part)
+    outputs = [part for output in found["outputs"] for part in output["attention"]]
+    assert [one["kind"] for one in [*found["encoder"], *outputs]] == kinds
 
 
 def test_an_inspection_keeps_to_its_size(engines):
@@ -156,6 +169,50 @@ def test_scores_and_labels_are_those_of_the_run(engines, trained):
     )
 
 
+@pytest.mark.parametrize("name", INPUTS)
+def test_what_is_told_of_texts_is_what_the_run_tells(engines, trained, name):
+    given = [one if isinstance(one, str) else tuple(one.values()) for one in INPUTS[name]]
+    found = answer(engines[name], Ask(name, "predict"), given)
+    records = [trained[name].record(one) for one in trained[name].predict(given)]
+    assert found == json.loads(json.dumps(records))
+
+
+def test_what_follows_prompts_does_not_depend_on_who_else_is_asked(engines, trained):
+    prompts = ["abc", "", "c", "abc"]
+    search = trained["lines"].writing_config(n_best=2, max_length=6)
+    ask, items = Ask("lines", "generate", search), list(enumerate(prompts))
+    together = answer(engines["lines"], ask, items)
+    right = trained["lines"].generate(prompts, n_best=2, max_length=6)
+    for number, (one, other) in enumerate(zip(together, right, strict=True)):
+        [alone] = answer(engines["lines"], ask, [items[number]])
+        assert alone["outputs"][0]["text"] == one["outputs"][0]["text"]
+        assert (one["prompt"], one["unknown"]) == (other.prompt, 0)
+        assert [o["text"] for o in one["outputs"]] == [o.text for o in other.outputs]
+    assert together[0]["outputs"] != together[3]["outputs"], "each prompt has draws of its own"
+    beam = Ask("lines", "generate", trained["lines"].writing_config(beam=2, max_length=6))
+    [searched] = answer(engines["lines"], beam, [(0, "aß")])
+    [right] = trained["lines"].generate(["aß"], beam=2, max_length=6)
+    assert searched["outputs"][0]["log_prob"] == pytest.approx(right.outputs[0].log_prob)
+    assert searched["unknown"] == 1
+
+
+def test_gaps_and_vectors_are_those_of_the_run(engines, trained):
+    run, texts = trained["hidden"], ["the [MASK] sees the [MASK]", "[MASK] cat"]
+    found = answer(engines["hidden"], Ask("hidden", "fill", top=2), texts)
+    for one, text in zip(found, texts, strict=True):
+        right = run.fill(text, top=2)
+        assert one["text"] == text
+        for gap, fillers in zip(one["gaps"], right.gaps, strict=True):
+            assert [(f["token"], f["text"]) for f in gap] == [(f.token, f.text) for f in fillers]
+            assert gap[0]["probability"] == pytest.approx(fillers[0].probability, rel=1e-4)
+    words = ["the cat", "a dog sees", "it"]
+    for options in ({}, {"pooling": "first"}, {"pooling": "mean", "normalise": True}):
+        vectors = answer(engines["hidden"], Ask("hidden", "embed", **options), words)
+        right = api.Embedder(run, **options).embed(words)
+        for one, vector in zip(vectors, right, strict=True):
+            assert one["vector"] == pytest.approx(vector.tolist(), abs=1e-6)
+
+
 def test_json_has_no_infinity():
     scored = _scored(Scored(-math.inf, ["a", "b"], [-math.inf, -1.0]))
     assert scored == {"log_prob": None, "tokens": ["a", "b"], "token_log_probs": [None, -1.0]}
@@ -199,6 +256,25 @@ def test_a_fork_answers_like_the_engine(engines):
         place.close()
     here = engines["mine"].answer(ASK, wishes(*WORDS))
     assert [json.loads(one) for one in found] == [json.loads(one) for one in here]
+
+
+def test_a_fork_can_be_asked_everything(engines, trained):
+    drawn = trained["lines"].writing_config(max_length=4)
+    orders = [
+        (Ask("lines", "generate", drawn), [(0, "ab"), (1, "")]),
+        (Ask("hidden", "fill", top=2), ["the [MASK]"]),
+        (Ask("hidden", "embed"), ["the cat", "it"]),
+        (Ask("tags", "predict"), ["Ann saw Bob"]),
+        (Ask("answers", "predict"), [("where ?", "it sat in Rome")]),
+    ]
+    place = InForks(engines, workers=1, threads=1, patience=60.0)
+    try:
+        for ask, items in orders:
+            found = asyncio.run(place.answer(ask, items))
+            assert len(found) == len(items)
+            assert list(json.loads(found[0])) == list(answer(engines[ask.model], ask, items)[0])
+    finally:
+        place.close()
 
 
 def test_what_goes_wrong_in_a_fork_is_told(forks, capfd):

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from served_runs import LIMITS, WORDS
+from served_runs import INPUTS, LIMITS, WORDS
 from starlette.testclient import TestClient
 
 from headway import api
@@ -25,6 +25,8 @@ from headway.serve.pool import Failed
 from headway.serve.watch import Watch
 
 TOKEN = "open sesame"
+PATHS = ["/translate", "/translate/stream", "/score", "/predict"]
+PATHS += ["/generate", "/fill", "/embed", "/inspect"]
 
 
 def error(response, status, code):
@@ -78,6 +80,41 @@ def test_scores_and_labels(client, trained):
     assert [one["label"] for one in response.json()["results"]] == [
         one.label for one in trained["labels"].predict(["abc", "abab"])
     ]
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_what_is_told_of_texts(client, trained, name):
+    response = client.post("/predict", json={"model": name, "texts": INPUTS[name]})
+    found = response.json()
+    schema.Predictions.model_validate(found)
+    given = [one if isinstance(one, str) else tuple(one.values()) for one in INPUTS[name]]
+    right = [trained[name].record(one) for one in trained[name].predict(given)]
+    assert found == {"model": name, "results": json.loads(json.dumps(right))}
+
+
+def test_what_follows_prompts(client, trained):
+    body = {"model": "lines", "prompts": ["ab", ""], "n_best": 2, "max_length": 5, "seed": 4}
+    found = client.post("/generate", json=body).json()
+    schema.Generations.model_validate(found)
+    right = trained["lines"].generate(["ab", ""], n_best=2, max_length=5, seed=4)
+    for result, one in zip(found["results"], right, strict=True):
+        assert [output["text"] for output in result["outputs"]] == [o.text for o in one.outputs]
+    refused = client.post("/generate", json={**body, "temperature": 0})
+    assert error(refused, 422, "invalid")["field"] == "temperature"
+
+
+def test_gaps_and_vectors(client, trained):
+    body = {"model": "hidden", "texts": ["the [MASK] sees"], "top": 3}
+    found = client.post("/fill", json=body).json()
+    schema.Fillings.model_validate(found)
+    expected = trained["hidden"].fill("the [MASK] sees", 3).gaps[0]
+    assert [one["text"] for one in found["results"][0]["gaps"][0]] == [f.text for f in expected]
+    assert error(client.post("/fill", json={**body, "top": 101}), 422, "invalid")["field"] == "top"
+    body = {"model": "hidden", "texts": ["the cat", "it"], "normalise": True}
+    found = client.post("/embed", json=body).json()
+    schema.Embeddings.model_validate(found)
+    for one in found["results"]:
+        assert sum(value**2 for value in one["vector"]) == pytest.approx(1, abs=1e-5)
 
 
 def test_one_model_need_not_be_named(make):
@@ -166,7 +203,9 @@ def test_what_is_refused_is_refused_before_a_stream_begins(client):
 
 def test_models_and_limits(client):
     found = client.get("/models").json()
-    assert [model["name"] for model in found["models"]] == ["mine", "labels", "lines"]
+    assert [model["name"] for model in found["models"]][:3] == ["mine", "labels", "lines"]
+    for model in found["models"]:
+        schema.ModelInfo.model_validate(model)
     assert found["limits"]["beam"] == LIMITS.beam
 
 
@@ -222,10 +261,14 @@ def test_a_text_is_looked_at(client, trained):
     assert found["trace"] == right["trace"]
     assert (found["run"]["name"], found["training"]) == ("mine", None)
     schema.Inspection.model_validate(found)
-    for model in ("labels", "lines"):
-        response = client.post("/inspect", json={"model": model, "text": "abca"})
-        assert response.json()["kind"] == {"labels": "classify", "lines": "language"}[model]
-        schema.Inspection.model_validate(response.json())
+
+
+@pytest.mark.parametrize("name", ["lines", "hidden", *INPUTS])
+def test_what_is_looked_at_has_one_shape(client, trained, name):
+    text = INPUTS.get(name, ["abca"])[0]
+    response = client.post("/inspect", json={"model": name, "text": text})
+    assert response.json()["kind"] == trained[name].config.task
+    schema.Inspection.model_validate(response.json())
 
 
 @pytest.mark.parametrize(
@@ -328,7 +371,7 @@ def test_markup_in_texts_comes_back_as_json_and_nothing_else(client, text):
 def test_the_description_names_every_path_and_loads_nothing(client):
     found = client.get("/openapi.json").json()
     assert set(found["paths"]) == {
-        *("/translate", "/translate/stream", "/score", "/predict", "/inspect"),
+        *PATHS,
         *("/models", "/training", "/health", "/metrics"),
     }
     for path in ("/docs", "/redoc"):
@@ -532,7 +575,7 @@ def test_the_work_of_a_client_that_has_gone_is_dropped(make, path):
     ],
 )
 def test_bad_bodies(client, body, status, code):
-    for path in ("/translate", "/translate/stream", "/score", "/predict", "/inspect"):
+    for path in PATHS:
         response = client.post(path, content=body, headers={"content-type": "application/json"})
         assert 400 <= response.status_code < 500, path
         if path == "/translate" and status is not None:
@@ -591,8 +634,8 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 FIELDS = ["texts", "model", "beam", "alpha", "n_best", "max_length", "glossary", "pairs", "trace"]
-FIELDS += ["text", "require", "forbid", "prefix", "output"]
-PATHS = ["/translate", "/translate/stream", "/score", "/predict", "/inspect"]
+FIELDS += ["text", "require", "forbid", "prefix", "output", "prompts", "temperature", "top_k"]
+FIELDS += ["top", "pooling", "normalise", "text2", "question", "context"]
 
 
 class Echo:

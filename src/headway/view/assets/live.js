@@ -21,6 +21,8 @@ export function livePanel(host, app, answered) {
     placeholder: "Type a sentence",
     spellcheck: "false",
   });
+  const second = el("textarea", { rows: 2, dir: "auto", id: "text2", spellcheck: "false" });
+  second.hidden = true; // until a model is known that reads two texts at once
   const model = el("select", { id: "model" });
   const number = (id, value, props) => el("input", { id, type: "number", value, ...props });
   const beam = number("beam", 5, { min: 1, max: 64 });
@@ -61,6 +63,7 @@ export function livePanel(host, app, answered) {
       "div",
       { class: "card live" },
       text,
+      second,
       el("div", { class: "fields" }, field("Model", model), search, status),
       wishes,
       secretField,
@@ -79,11 +82,22 @@ export function livePanel(host, app, answered) {
 
   const chosen = () => known.get(model.value) ?? {};
   const isReady = () => chosen().verbs?.includes("inspect") ?? true;
+  const isSearching = () => chosen().verbs?.includes("translate") ?? true;
+  /** The names of the two texts of a model that reads two at once. */
+  const names = () => (chosen().inputs?.length > 1 ? chosen().inputs : null);
+  const typed = () => (names() ? `${text.value}\t${second.value}` : text.value);
 
-  /** Shows the settings that the chosen model has, as its run has them. */
+  /** Shows the fields and settings that the chosen model has, as its run has them. */
   function fit() {
-    const { search: usual } = chosen();
-    for (const one of [...search, wishes]) one.hidden = usual === null;
+    const [one, other] = names() ?? ["Text", ""];
+    text.placeholder = other ? one : "Type a sentence";
+    text.setAttribute("aria-label", one);
+    second.placeholder = other;
+    second.setAttribute("aria-label", other);
+    second.hidden = !other;
+    if (other && text.value.includes("\t")) [text.value, second.value] = text.value.split("\t");
+    const usual = isSearching() ? chosen().search : null;
+    for (const one of [...search, wishes]) one.hidden = !isSearching();
     if (usual) {
       beam.value = usual.beam;
       alpha.value = usual.alpha;
@@ -91,13 +105,19 @@ export function livePanel(host, app, answered) {
     }
     if (isReady()) return;
     answered(null);
-    say("This run has no weights yet. Its training is shown as it goes on.");
+    say(
+      chosen().parameters === null
+        ? "This run has no weights yet. Its training is shown as it goes on."
+        : "This run has no output to look at. Its training is shown.",
+    );
     app.store.set({ view: "training" });
   }
 
   function question(output) {
-    const asked = { model: model.value || null, text: text.value };
-    if (chosen().search === null) return asked; // it does not search
+    const [one, other] = names() ?? [];
+    const given = other ? { [one]: text.value, [other]: second.value } : text.value;
+    const asked = { model: model.value || null, text: given };
+    if (!isSearching()) return asked;
     Object.assign(asked, {
       beam: whole(beam),
       alpha: whole(alpha),
@@ -116,7 +136,7 @@ export function livePanel(host, app, answered) {
     clearTimeout(timer);
     await begun;
     if (!isReady()) return;
-    if (!text.value.trim()) return say("");
+    if (!typed().trim()) return say("");
     for (const input of [beam, alpha, best, length])
       if (!input.checkValidity() && !input.validity.stepMismatch) return say(`${input.id}: ${input.validationMessage}`, true);
     say("…");
@@ -136,7 +156,7 @@ export function livePanel(host, app, answered) {
     clearTimeout(timer);
     timer = setTimeout(() => {
       app.store.set({
-        text: text.value.length <= 500 ? text.value : "",
+        text: typed().length <= 500 ? typed() : "",
         model: model.value,
         output: 0,
       });
@@ -166,11 +186,11 @@ export function livePanel(host, app, answered) {
       secretField.hidden = error.status !== 401;
       return say(error.message, true);
     }
-    if (text.value && (app.inspection.isEmpty || app.store.values.text))
+    if (typed().trim() && (app.inspection.isEmpty || app.store.values.text))
       ask(app.store.values.output);
   }
 
-  for (const input of [text, beam, alpha, best, length, required, forbidden, prefix])
+  for (const input of [text, second, beam, alpha, best, length, required, forbidden, prefix])
     input.addEventListener("input", soon);
   model.addEventListener("change", () => {
     fit();

@@ -78,19 +78,9 @@ export function outputsView(host, app) {
         el(
           "span",
           { class: "figures" },
-          tokens.length ? el("span", {}, "score ", el("b", {}, figure(output.score))) : null,
-          el(
-            "span",
-            {},
-            tokens.length ? "log probability " : "probability ",
-            el(
-              "b",
-              {},
-              tokens.length ? figure(output.log_prob, 3) : percent(Math.exp(output.log_prob)),
-            ),
-          ),
+          figures(output).map(([name, words]) => el("span", {}, `${name} `, el("b", {}, words))),
           output.finished === false && el("span", { class: "bad" }, "cut off"),
-          app.live && tokens.length > 0 && continueFrom(output),
+          app.live && app.inspection.raw.search && continueFrom(output),
         ),
       ),
       tokens.length ? chips : null,
@@ -132,13 +122,14 @@ export function outputsView(host, app) {
     const log = output.token_log_probs?.[place];
     const share = log === undefined || log === null ? NaN : Math.exp(log);
     const show = () => alternatives(output, place);
+    const about = output.words?.[place];
     return el(
       "span",
       {
         class: "piece",
         tabindex: -1,
         role: "button",
-        "aria-label": `${isolated(word)} ${percent(share)}`,
+        "aria-label": [about, word].filter(Boolean).map(isolated).join(" ") + ` ${percent(share)}`,
         style: { "--doubt": String(Math.round(100 * (1 - (Number.isNaN(share) ? 1 : share)))) },
         on: {
           pointerenter: show,
@@ -149,7 +140,7 @@ export function outputsView(host, app) {
           pointerleave: () => pinned && alternatives(...pinned),
         },
       },
-      token(word),
+      about ? [token(about), el("b", {}, token(word))] : token(word),
       el("small", {}, percent(share)),
     );
   }
@@ -182,6 +173,19 @@ export function outputsView(host, app) {
     }
   }
   return { update, refresh() {}, stop: () => stop() };
+}
+
+/** Names and words of what is known of a whole output. */
+function figures(output) {
+  if (output.tokens?.length)
+    return [
+      ["score", figure(output.score)],
+      ["log probability", figure(output.log_prob, 3)],
+    ];
+  if (output.value !== null && output.value !== undefined) return []; // it is what stands there
+  const share = output.log_prob === null ? 0 : Math.exp(output.log_prob); // JSON has no infinity
+  const span = output.span ? [["characters", `${output.span[0]} to ${output.span[1]}`]] : [];
+  return [...span, ["probability", percent(share)]];
 }
 
 function press(action) {
