@@ -122,6 +122,8 @@ def _obstacles(trained: Trained, to: Format) -> list[str]:
         return _layout(trained)[1]
     if not isinstance(model, Transformer):
         return [f'model.family = "{trained.config.model.family}"']
+    if not isinstance(trained, Translator):
+        return [f'task = "{trained.config.task}"']
     return ctranslate2_obstacles(model.config)
 
 

@@ -8,6 +8,7 @@ import torch
 
 from headway import api
 from headway.api.config import stored_config
+from headway.api.export import export
 from headway.api.info import info
 from headway.api.loading import check_kind
 from headway.data.codecs import TextConfig
@@ -159,6 +160,12 @@ def test_a_translator_starts_from_an_encoder_decoder(runs, objective, folder):
     assert started.keys() == before.keys()
     assert all(torch.equal(started[name], before[name]) for name in started)
     assert isinstance(translator.translate(["The cat sees a hat ."])[0].text, str)
+
+
+def test_what_restores_text_is_no_translator_for_ctranslate2(runs, folder):
+    with pytest.raises(ConfigError, match=r"'ctranslate2' because of task = \"pretrain\""):
+        export(api.load(folder / "bart"), "ctranslate2", folder / "exported")
+    assert not (folder / "exported").exists()
 
 
 def test_an_objective_starts_from_another(runs, folder):
