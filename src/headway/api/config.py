@@ -1,10 +1,10 @@
 """`RunConfig`: the run file as a typed value, put together from the settings of the rooms."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge
 
@@ -17,8 +17,13 @@ from ..models import FAMILIES
 from ..models.tuning import TuneConfig
 from ..runs import RunDir
 from ..search import SearchConfig
-from ..tasks import CONFIGS, TASKS, Answer, AnswerConfig, Pretrain, Task, kind_of
+from ..tasks import CONFIGS, OBJECTIVES, TASKS, Answer, AnswerConfig, Pretrain, Task, kind_of
 from ..training.settings import TrainConfig
+
+if TYPE_CHECKING:
+    TaskName = str
+else:
+    TaskName = Literal[tuple(TASKS)]
 
 
 def _families() -> dict[str, type]:
@@ -35,7 +40,7 @@ class RunConfig:
 
     data: DataConfig
     """What to learn from."""
-    task: str = "translate"
+    task: TaskName = "translate"
     """What the model is trained for; `translate` is any text to any text, `language` predicts the
     next token of one, `classify` gives a text or a pair of texts a label, `regress` a number, `tag`
     gives every word a tag, `answer` finds the part of a text that answers a question, `pretrain`
@@ -51,7 +56,7 @@ class RunConfig:
     text: TextConfig = field(default_factory=TextConfig)
     """How text becomes tokens."""
     model: Annotated[Any, Choice(key="family", table=_families, default="transformer")] = None
-    """The model. All of it left out, the family is one that fits the task: `transformer` for
+    """The model. Where no family is named, it is one that fits the task: `transformer` for
     `translate`, `decoder` for `language`, one that fits the objective for `pretrain`, `encoder` for
     the others."""
     pretrain: Annotated[Any, Choice("objective", _objectives, default="masked")] = None
@@ -168,14 +173,28 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def _completed(tables: dict[str, Any]) -> dict[str, Any]:
-    """With `init`, the keys of `[model]` that are not given are those of that run."""
+    """With the family that fits the task where `[model]` names none; with `init`, the keys of
+    `[model]` that are not given are those of that run."""
     init, model = tables.get("init"), tables.get("model", {})
-    if not isinstance(init, str) or not isinstance(model, dict):
+    if not isinstance(model, dict):
         return tables  # what is wrong is said when it is checked
-    begun = configs.to_dict(stored_config(RunDir.open(Path(init).expanduser())).model)
-    if model.get("family", begun["family"]) != begun["family"] or "preset" in model:
-        return tables
-    return {**tables, "model": begun | model}
+    if isinstance(init, str):
+        begun = configs.to_dict(stored_config(RunDir.open(Path(init).expanduser())).model)
+        if model.get("family", begun["family"]) == begun["family"] and "preset" not in model:
+            return {**tables, "model": begun | model}
+    usual = _usual_family(tables)
+    return tables if usual is None else {**tables, "model": {"family": usual} | model}
+
+
+def _usual_family(tables: dict[str, Any]) -> str | None:
+    """The family that is trained for the task of a run file, where it has a task that is known."""
+    task: Any = tables.get("task", RunConfig.task)
+    known: Mapping[str, type[Task]] = TASKS
+    if task == Pretrain.name:
+        settings = tables.get(Pretrain.name, {})
+        task = settings.get("objective", "masked") if isinstance(settings, dict) else None
+        known = OBJECTIVES
+    return known[task].family if isinstance(task, str) and task in known else None
 
 
 def rooted(config: RunConfig, folder: Path) -> RunConfig:
