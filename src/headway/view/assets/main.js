@@ -19,13 +19,14 @@ import { treeView } from "./tree_view.js";
  * @typedef {{update: (changed?: Set<string>) => void, refresh: () => void, stop?: () => void}} View
  */
 
+/** Name, what draws it, and whether an inspection has something for it to draw. */
 const VIEWS = {
-  outputs: ["Outputs", outputsView],
-  search: ["Search", treeView],
-  attention: ["Attention", attentionView],
-  steps: ["Step by step", stepsView],
-  positions: ["Positions", positionsView],
-  training: ["Training", trainingView],
+  outputs: ["Outputs", outputsView, (it) => it.outputs.length > 0],
+  search: ["Search", treeView, (it) => it.raw.trace || it.raw.search],
+  attention: ["Attention", attentionView, () => true],
+  steps: ["Step by step", stepsView, () => true],
+  positions: ["Positions", positionsView, () => true],
+  training: ["Training", trainingView, (it) => app.live || it.raw.training?.rows?.length],
 };
 
 const byId = (id) => document.getElementById(id);
@@ -43,13 +44,22 @@ const app = {
 let view = null;
 let shown = null;
 
+/** The views there are for what is looked at; before anything is, all of them. */
+function views() {
+  const { inspection } = app;
+  return Object.keys(VIEWS).filter((id) => inspection.isEmpty || VIEWS[id][2](inspection));
+}
+
 function viewName() {
-  return app.store.values.view in VIEWS ? app.store.values.view : "outputs";
+  const there = views();
+  return there.includes(app.store.values.view) ? app.store.values.view : there[0];
 }
 
 function drawTabs() {
   const chosen = viewName();
+  const there = views();
   for (const tab of byId("tabs").children) {
+    tab.hidden = !there.includes(tab.dataset.view);
     const isChosen = tab.dataset.view === chosen;
     tab.setAttribute("aria-selected", String(isChosen));
     tab.tabIndex = isChosen ? 0 : -1;
@@ -79,7 +89,7 @@ function makeTabs() {
   tabs.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
-    const all = [...tabs.children];
+    const all = [...tabs.children].filter((tab) => !tab.hidden);
     const next = all[(all.indexOf(document.activeElement) + by + all.length) % all.length];
     next.focus();
     next.click();
@@ -172,14 +182,15 @@ function answered(raw) {
   app.inspection = new Inspection(raw);
   view?.stop?.();
   view = null;
+  drawTabs();
   drawHead();
   drawView();
 }
 
 makeTabs();
+if (byId("live")) app.live = livePanel(byId("live"), app, answered);
 drawTabs();
 drawHead();
-if (byId("live")) app.live = livePanel(byId("live"), app, answered);
 drawView();
 app.store.listen(changed);
 for (const query of ["(prefers-color-scheme: dark)", "print"])
