@@ -81,8 +81,12 @@ def compare(
         make_directory(out)
         for run in runs:
             run.write_request()
-    failures = _train(runs, display or Silent())
-    figures = _judge(runs, failures, Way(by_length, tokenized), display or Silent())
+    display = display or Silent()
+    for entry in entries:
+        if entry.config is None:
+            display.note(f"{entry.name}: left out: {entry.error}")
+    failures = _train(runs, display)
+    figures = _judge(runs, failures, Way(by_length, tokenized), display)
     comparison = Comparison.of(
         [_row(entry, runs, figures, failures) for entry in entries],
         task=first.task,

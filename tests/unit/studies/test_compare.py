@@ -10,6 +10,7 @@ from headway.studies import compare as studied
 from headway.studies.compare import compare, unique_names
 from headway.studies.judging import metric_of, scored_set
 from headway.studies.lengths import ByLength
+from headway.training.display import Silent
 
 DATA = '[data]\ntrain = "train.tsv"\nvalid = "valid.tsv"\ntest = "test.tsv"\n'
 
@@ -102,6 +103,18 @@ def test_a_bad_run_file_does_not_stop_the_others(started: list) -> None:
     assert "\n" not in reasons["bad"]
     assert "no file" in reasons["nowhere"]
     assert reasons["nothing"].startswith("there is nothing to score on: give data.test, or at")
+
+
+def test_a_bad_run_file_is_named_before_anything_is_trained() -> None:
+    notes: list[str] = []
+
+    class Notes(Silent):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
+    compare([run_file("good.toml"), "missing.toml"], out="out", steps=1, display=Notes())
+    assert notes[0] == "missing: left out: missing.toml: no such file"
+    assert any("good, seed 1: training" in note for note in notes[1:])
 
 
 def test_nothing_but_bad_run_files() -> None:
