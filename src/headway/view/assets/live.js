@@ -86,6 +86,7 @@ export function livePanel(host, app, answered) {
   /** The names of the two texts of a model that reads two at once. */
   const names = () => (chosen().inputs?.length > 1 ? chosen().inputs : null);
   const typed = () => (names() ? `${text.value}\t${second.value}` : text.value);
+  const isTyped = () => [text, second].every((field) => field.hidden || field.value.trim());
 
   /** Shows the fields and settings that the chosen model has, as its run has them. */
   function fit() {
@@ -136,7 +137,7 @@ export function livePanel(host, app, answered) {
     clearTimeout(timer);
     await begun;
     if (!isReady()) return;
-    if (!typed().trim()) return say("");
+    if (!isTyped()) return say("");
     for (const input of [beam, alpha, best, length])
       if (!input.checkValidity() && !input.validity.stepMismatch) return say(`${input.id}: ${input.validationMessage}`, true);
     say("…");
@@ -186,7 +187,7 @@ export function livePanel(host, app, answered) {
       secretField.hidden = error.status !== 401;
       return say(error.message, true);
     }
-    if (typed().trim() && (app.inspection.isEmpty || app.store.values.text))
+    if (isTyped() && (app.inspection.isEmpty || app.store.values.text))
       ask(app.store.values.output);
   }
 
