@@ -47,7 +47,7 @@ def sample_report():
         subtitle="Dates as people write them in 24 languages, rewritten as YYYY-MM-DD.",
         facts={
             "Task": "translate",
-            "Model": "transformer, tiny",
+            "Model": "transformer tiny",
             "Parameters": "1,128,448",
             "Training examples": "48,000",
             "Validation examples": "1,000",

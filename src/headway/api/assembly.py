@@ -567,5 +567,5 @@ class _Assembly:
         size = str(vocabularies.source)
         if not vocabularies.shared:
             size += f" and {vocabularies.target}"
-        name = f"{config.model.family} {getattr(config.model, 'preset', '')}".strip()
-        return f"{name}, {n_parameters:,} parameters, vocabulary {size}, {n_examples:,} examples"
+        sizes = f"{n_parameters:,} parameters, vocabulary {size}, {n_examples:,} examples"
+        return f"{config.model_name}, {sizes}"

@@ -37,11 +37,7 @@ def facts(
     config: RunConfig, records: Records, n_parameters: int | None, rule: dict[str, str] | None
 ) -> list[tuple[str, str]]:
     """What a run is and how far it has come, for a person."""
-    preset = getattr(config.model, "preset", None)
-    found = {
-        "Task": config.task,
-        "Model": config.model.family + (f", {preset}" if preset else ""),
-    }
+    found = {"Task": config.task, "Model": config.model_name}
     if n_parameters is not None:
         found["Parameters"] = f"{n_parameters:,}"
     names = {"train": "Training examples", "valid": "Validation examples"}

@@ -92,6 +92,12 @@ class RunConfig:
         self._check_positions()
 
     @property
+    def model_name(self) -> str:
+        """The family of the model, and the preset if its sizes are from one."""
+        preset = getattr(self.model, "preset", "auto")
+        return self.model.family + (f" {preset}" if preset != "auto" else "")
+
+    @property
     def kind(self) -> type[Task]:
         """The task, with the settings that it has of its own."""
         return kind_of(self.task, self.pretrain, self.answer, self.data.max_length)

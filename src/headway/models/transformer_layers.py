@@ -125,7 +125,8 @@ class LayerSettings:
             )
 
     def resolve(self, n_examples: int, vocabularies: Vocabularies) -> Self:
-        """Every size filled in, from the preset or from the amount of data."""
+        """Every size filled in, from the preset or from the amount of data; `auto` stays where
+        nothing was left open."""
         preset = self.preset
         if preset == "auto":
             preset = (
@@ -135,7 +136,7 @@ class LayerSettings:
         sizes["encoder_layers"] = sizes["decoder_layers"] = sizes["layers"]
         left_open = [field.name for field in fields(self) if getattr(self, field.name) is None]
         usual = {name: sizes[name] for name in left_open if name in sizes}
-        chosen = replace(self, preset=preset, **usual)
+        chosen = replace(self, preset=preset if usual else self.preset, **usual)
         d_head = chosen.d_head or chosen.d_model // chosen.n_heads  # type: ignore[operator]
         return replace(chosen, d_head=d_head, d_value=chosen.d_value or d_head)
 

@@ -1,6 +1,6 @@
 """What the Transformer families share: sizes from presets, settings that do not fit, heads."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 import torch
@@ -60,6 +60,14 @@ def test_auto_goes_by_the_amount_of_data(family, n_examples, preset):
         assert getattr(resolved, name) == sizes[name]
     layers = [value for name, value in vars(resolved).items() if name.endswith("layers")]
     assert layers == [sizes["layers"]] * (2 if family == "transformer" else 1)
+
+
+@families
+def test_no_preset_is_named_where_all_sizes_are_given(family):
+    sizes = {"d_model": 60, "d_ff": 60, "n_heads": 3, "dropout": 0.0}
+    names = [field.name for field in fields(FAMILIES[family].config)]
+    sizes |= dict.fromkeys((name for name in names if name.endswith("layers")), 1)
+    assert FAMILIES[family].config(**sizes).resolve(1, SIZES).preset == "auto"
 
 
 @families
