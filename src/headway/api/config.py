@@ -185,11 +185,18 @@ def _completed(tables: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(model, dict):
         return tables  # what is wrong is said when it is checked
     if isinstance(init, str):
-        begun = configs.to_dict(stored_config(RunDir.open(Path(init).expanduser())).model)
+        begun = configs.to_dict(_begun(init).model)
         if model.get("family", begun["family"]) == begun["family"] and "preset" not in model:
             return {**tables, "model": begun | model}
     usual = _usual_family(tables)
     return tables if usual is None else {**tables, "model": {"family": usual} | model}
+
+
+def _begun(init: str) -> RunConfig:
+    try:
+        return stored_config(RunDir.open(Path(init).expanduser()))
+    except RunError as error:
+        raise RunError(f"init: {error}") from error
 
 
 def _usual_family(tables: dict[str, Any]) -> str | None:

@@ -10,7 +10,7 @@ from headway import api
 from headway.api.config import stored_config
 from headway.data.codecs import TextConfig
 from headway.data.corpora import DataConfig
-from headway.errors import ConfigError
+from headway.errors import ConfigError, RunError
 from headway.models.encoder import EncoderConfig
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
 from headway.models.tuning import TuneConfig
@@ -123,6 +123,13 @@ def test_keys_of_the_model_that_are_not_given_are_those_of_init(folder):
     )
     other = ["model.family=recurrent_encoder", "model.pooling=last"]
     assert api.read_config(path, other).model.d_model == 256  # nothing of init's is of use there
+
+
+def test_an_init_that_is_no_run_is_said_to_be_the_inits(folder):
+    path = folder / "lost.toml"
+    path.write_text(f'task = "classify"\ninit = "{folder / "lost"}"\ndata.train = "second.tsv"\n')
+    with pytest.raises(RunError, match=r"^init: .*lost does not exist; give the directory"):
+        api.read_config(path)
 
 
 def test_mistakes_are_said_in_words(folder):
