@@ -8,7 +8,7 @@ is known through `tasks/task.py` alone.
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
@@ -25,7 +25,6 @@ from ..data.read import read
 from ..data.store import Store
 from ..errors import ConfigError, DataError, RunError
 from ..models import FAMILIES
-from ..models.family import BACKBONE
 from ..models.tuning import tune
 from ..runs import RunDir
 from ..runs.module import set_weights, weights_of
@@ -49,9 +48,9 @@ from .config import RunConfig, rooted, stored_config
 from .device import autocast, compile_model, pick_device
 from .facts import check_facts, facts_now
 from .importing import IMPORTED_FROM
+from .start import kept_weights, new_parts, with_new_parts
 
 PLAN, DATA = "plan.json", "data.json"
-POOLER = f"{BACKBONE}.pooler."
 PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
 BOUNDS = ("max_length", "max_ratio", "max_extra", "min_length", "min_ratio", "no_repeat")
 
@@ -234,20 +233,20 @@ class _Assembly:
         kind, begun = self.config.kind, stored_config(origin)
         task = kind.adopt(origin.codecs, self._rows)
         tensors, _ = origin.load_weights()
-        body = {name: value for name, value in tensors.items() if name.startswith(f"{BACKBONE}.")}
-        if body and not (begun.asked == self.config.asked and _is_same(task, kind, origin)):
-            tensors = body
-            new = "the head is new; what stands before it"
-            if self._has_new_pooler(body):
-                new = "the head and the pooler are new; what stands before them"
-            self._note("Settings", f"{new} is that of init")
+        head = task.vocabularies.head
+        kept = kept_weights(tensors, head)
+        if kept and not (begun.asked == self.config.asked and _is_same(task, kind, origin)):
+            tensors = kept
+            new = new_parts(kept, head, pooler=self._may_have_new_pooler)
+            if new is not None:
+                self._note("Settings", new)
         self.run.save_init(tensors, str(origin.path))
         return task
 
-    def _has_new_pooler(self, body: Iterable[str]) -> bool:
-        """Whether a pooler is asked for that `init` does not have, and all of the model learns."""
-        is_asked = getattr(self.config.model, "pooler", False) and self.config.tune.mode == "full"
-        return is_asked and not any(name.startswith(POOLER) for name in body)
+    @property
+    def _may_have_new_pooler(self) -> bool:
+        """Whether a pooler is asked for, and all of the model learns."""
+        return bool(getattr(self.config.model, "pooler", False)) and self.config.tune.mode == "full"
 
     def stores(self, task: Task, inexact: bool) -> tuple[Prepared, Prepared | None]:
         """Training and validation data, prepared once."""
@@ -528,17 +527,9 @@ class _Assembly:
         tensors = self.run.load_init()
         if tensors is None:
             return model
-        place = f"{BACKBONE}."
-        is_body = all(name.startswith(place) for name in tensors)
+        whole = with_new_parts(model, tensors, pooler=self._may_have_new_pooler)
         try:
-            if is_body:
-                if self._has_new_pooler(tensors):
-                    own = weights_of(model).items()
-                    tensors |= {name: value for name, value in own if name.startswith(POOLER)}
-                body = {name.removeprefix(place): value for name, value in tensors.items()}
-                set_weights(model.backbone, body, f"init = {config.init!r}")
-            else:
-                set_weights(model, tensors, f"init = {config.init!r}")
+            set_weights(model, whole, f"init = {config.init!r}")
             tune(model, FAMILIES[config.model.family], config.tune)
         except (RunError, ValueError) as error:
             raise ConfigError(str(error)) from None

@@ -9,7 +9,12 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from ..nn.layers import ACTIVATIONS, make_dense
-from .family import Output, Reader, Vocabularies, make_embedding
+from .family import Head, Output, Reader, Vocabularies, make_embedding
+
+MASKED = "masked"
+"""What the head for hidden words is called in every model that has one."""
+MASKED_HEADS: tuple[Head, ...] = ("masked", "masked_next")
+"""The kinds of heads that it is part of."""
 
 
 class MaskedHead(nn.Module):

@@ -169,12 +169,23 @@ def test_what_restores_text_is_no_translator_for_ctranslate2(runs, folder):
 
 
 def test_an_objective_starts_from_another(runs, folder):
-    """The backbone is taken, heads are taken where the objective is the same."""
-    for objective, same in (("masked", False), ("masked_next", True)):
-        config = config_of(folder, objective, init=str(folder / "masked_next"), text=TextConfig())
-        api.train(config, folder / f"{objective}-again")
-        started = RunDir.open(folder / f"{objective}-again").load_init()
-        assert any(not name.startswith("backbone.") for name in started) == same
+    """The backbone is taken, and each head of what the other one asks for too."""
+    new = "is new; what stands before it is that of init"
+    for begun, objective, heads, said in (
+        ("masked_next", "masked_next", {"masked", "next"}, []),
+        ("masked_next", "masked", {"masked"}, []),
+        ("masked", "masked_next", {"masked"}, [f"the head for next sentences {new}"]),
+        ("masked_next", "next", set(), [f"the head {new}"]),
+    ):
+        out = folder / f"{objective}-from-{begun}"
+        config = config_of(folder, objective, init=str(folder / begun), text=TextConfig())
+        api.train(config, out)
+        run, before = RunDir.open(out), RunDir.open(folder / begun).load_weights()[0]
+        started = run.load_init()
+        assert {name.split(".")[0] for name in started} == {"backbone", *heads}
+        assert all(torch.equal(started[name], before[name]) for name in started)
+        settings = next(iter(run.log.read()))["notes"]["Settings"]
+        assert [note for note in settings if "new" in note] == said
     config = config_of(folder, "t5", init=str(folder / "bart"), text=TextConfig())
     with pytest.raises(ConfigError, match="'t5' needs the control token 'sentinel_0', which this"):
         api.train(config, folder / "no")
