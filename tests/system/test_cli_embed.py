@@ -154,7 +154,7 @@ def test_what_embed_refuses(fails, place):
     )
     assert "cannot be written" in fails(1, "embed", "bert", "texts.txt", "--out", "no/a.npy")
     assert fails(2, "embed", "bart", "texts.txt") == (
-        "the model of bart is of the family 'transformer', which makes no vectors of texts; "
+        "the model of bart is of the family 'transformer', which gives no states of a text; "
         "take a run of one of recurrent_encoder, encoder, unilm"
     )
     (place / "long.txt").write_text("the " * 30 + "\n", "utf-8")

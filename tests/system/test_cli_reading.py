@@ -147,7 +147,7 @@ def test_they_learn_and_say_how_well(task, metric, least, headway):
 def test_the_tables_for_people(headway):
     ends = {
         "tag": "60 sentences, 5 tags, iob1; weights: best by entity_f1, step ",
-        "answer": "60 questions, some without an answer; weights: best by f1, step ",
+        "answer": "60 questions, may say that there is none; weights: best by f1, step ",
         "classify": "60 texts, 2 labels; weights: best by accuracy, step ",
         "regress": "60 texts, mean in training ",
     }

@@ -1,6 +1,6 @@
 """Trained runs that answer questions about texts, in use. Typed results, no printing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from ..data.spans import answers_of, within
 from ..errors import DataError
 from ..tasks import Answer
-from ..tasks.answer import Guess, Guesses
+from ..tasks.answer import N_BEST, Guess, Guesses
 from ..tasks.passages import tokens_at
 from .inspecting import told
 from .inspection import Inspected
@@ -84,7 +84,8 @@ class Answerer(Predictor):
         if too_long == "refuse":
             for number, encoded in enumerate(asked):
                 self._check_room(len(encoded.question), self._place(number, places), CUT)
-        found = self.task.predict(self.model, asked)
+        # Twice as many as are shown: what differs by white space alone is one part of the text.
+        found = self.task.predict(self.model, asked, 2 * N_BEST)
         return [
             self._answered(text, guesses) for (_, text), guesses in zip(inputs, found, strict=True)
         ]
@@ -122,7 +123,7 @@ class Answerer(Predictor):
             )
 
     def _answered(self, text: str, guesses: Guesses) -> Answered:
-        candidates = [_candidate(text, guess) for guess in guesses.best]
+        candidates = _candidates(text, guesses.best)[:N_BEST]
         if self.task.answer(guesses) is None:
             return Answered("", None, None, guesses.none, guesses.none, candidates)
         best = candidates[0]
@@ -148,6 +149,10 @@ def _check_question(given: Any, place: str) -> None:
         raise DataError(f"{place}: expected a question and a text, got {given!r}")
 
 
-def _candidate(text: str, guess: Guess) -> Candidate:
-    start, end = within(text, guess.start, guess.end)
-    return Candidate(text[start:end], start, end, guess.probability)
+def _candidates(text: str, guesses: Iterable[Guess]) -> list[Candidate]:
+    """Parts of the text without white space around them, the likeliest guess at each."""
+    found: dict[tuple[int, int], Candidate] = {}
+    for guess in guesses:
+        start, end = place = within(text, guess.start, guess.end)
+        found.setdefault(place, Candidate(text[start:end], start, end, guess.probability))
+    return list(found.values())

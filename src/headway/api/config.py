@@ -129,16 +129,20 @@ class RunConfig:
 
     def _check_positions(self) -> None:
         """That what has a row for each position has enough of them."""
-        longest = max(self.data.max_length, self.data.block, self.search.max_length)
-        is_stream = getattr(self.model, "one_stream", False) and self.kind.has_source
-        if is_stream and not self.kind.in_sentences:
-            longest += self.data.max_length  # the source stands before it
         is_learned = getattr(self.model, "positions", None) == "learned"
-        if is_learned and self.model.max_positions < longest:
+        too_long = {
+            keys: length
+            for keys, length in self._lengths().items()
+            if is_learned and length > self.model.max_positions
+        }
+        if too_long:
+            longest = max(too_long.values())
+            # The number of positions is then that of the run it starts from.
+            remedy = f"raise it to {longest} or lower" if self.init is None else "lower"
             raise ValueError(
                 f"model.max_positions = {self.model.max_positions} is less than the {longest} "
-                "tokens that data.max_length and search.max_length allow; raise it to "
-                f"{longest} or lower those"
+                f"tokens that {' and '.join(too_long)} allow{'s' if len(too_long) == 1 else ''}; "
+                f"{remedy} {'that' if len(too_long) == 1 else 'those'}"
             )
         longest = self.data.max_length  # of a source
         if getattr(self.model, "score", None) == "location" and self.model.max_positions < longest:
@@ -147,6 +151,27 @@ class RunConfig:
                 f'tokens that data.max_length allows and model.score = "location" has to know; '
                 f"raise it to {longest} or lower data.max_length"
             )
+
+    def _lengths(self) -> dict[str, int]:
+        """The most tokens that the model sees at once, by the keys that say so."""
+        formats = self._formats()
+        if self.kind.in_sentences and formats:
+            return {"data.block": self.data.block}
+        is_stream = getattr(self.model, "one_stream", False) and self.kind.has_source
+        if is_stream and "step" in self.kind.needs:  # the source stands before the target
+            source, target = self.data.max_length, self.search.max_length
+            return {
+                "data.max_length for source and target": 2 * source,
+                "data.max_length and search.max_length together": source + target,
+            }
+        lengths = {}
+        if formats & set(WHOLE):
+            lengths["data.block"] = self.data.block
+        if not formats or formats - set(WHOLE):
+            lengths["data.max_length"] = self.data.max_length
+        if "step" in self.kind.needs:
+            lengths["search.max_length"] = self.search.max_length
+        return lengths
 
     def _check_family(self) -> None:
         task, family = self.kind, FAMILIES[self.model.family]

@@ -116,6 +116,6 @@ def check_reads(trained: Trained) -> None:
     if "read" not in FAMILIES[family].abilities:
         able = [name for name, other in FAMILIES.items() if "read" in other.abilities]
         raise ConfigError(
-            f"the model of {trained.run.path} is of the family {family!r}, which makes no vectors "
-            f"of texts; take a run of one of {', '.join(able)}"
+            f"the model of {trained.run.path} is of the family {family!r}, which gives no states "
+            f"of a text; take a run of one of {', '.join(able)}"
         )

@@ -54,4 +54,6 @@ def _lines(found: "Filled") -> Iterator[str]:
         if n > 1:
             yield f"--- [MASK] {number} of {n}"
         for filler in gap:
-            yield f"{filler.probability:.6f}\t{filler.text}"
+            # White space, control characters and parts of letters are told by the token's name.
+            is_seen = filler.text.isprintable() and filler.text.strip("\ufffd ")
+            yield f"{filler.probability:.6f}\t{filler.text if is_seen else filler.token}"

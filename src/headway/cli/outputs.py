@@ -57,7 +57,7 @@ def _table(
 KNOWN: dict[str, Callable[[dict[str, Any]], str]] = {
     "classify": lambda record: f", {len(record['labels'])} labels",
     "tag": lambda record: f", {len(record['tags'])} tags, {record['scheme']}",
-    "answer": lambda record: ", some without an answer" if record["answers_may_lack"] else "",
+    "answer": lambda record: ", may say that there is none" if record["answers_may_lack"] else "",
     "regress": lambda record: f", mean in training {record['value']['mean']:.4g}",
 }
 """What can be predicted, in words."""

@@ -20,8 +20,9 @@ class TuneConfig:
 
     mode: Literal["full", "frozen", "lora"] = "full"
     """`full` trains every weight; `frozen` leaves the encoder as it is and trains what stands
-    behind it; `lora` adds to each matrix a product of two thin ones and trains those, and the head
-    where there is one. What was learned is in the run's weights either way."""
+    behind it, and with it the embeddings where a decoder or an output layer shares them; `lora`
+    adds to each matrix a product of two thin ones and trains those, and the head where there is
+    one. What was learned is in the run's weights either way."""
     rank: Annotated[int, Ge(1)] = 8
     """With `lora`: the inner width of the products."""
     alpha: Annotated[float, Gt(0)] = 16.0
@@ -76,9 +77,16 @@ def _adapt(model: nn.Module, family: Family, config: TuneConfig) -> None:
         and (config.where == "all" or isinstance(owner, SelfAttention | CrossAttention))
     ]
     if not found:
+        others = '"full" or "frozen"' if family.encoder else '"full"'
         raise ValueError(
-            f'tune.mode = "lora" finds no matrix of {config.where} in model.family = '
-            f'"{family.name}"; take "full", or another where'
+            f'tune.mode = "lora" with where = "{config.where}" finds no matrix to add to in '
+            f'model.family = "{family.name}"; take mode = {others}'
+        )
+    widest = max(min(layer.weight.shape) for _, _, layer in found)
+    if config.rank > widest:
+        raise ValueError(
+            f"tune.rank = {config.rank} is more than the {widest} that the matrices of the model "
+            f'have; take less (8 is usual), or mode = "full"'
         )
     for parameter in body.parameters():
         parameter.requires_grad_(False)

@@ -135,9 +135,10 @@ class Pretrain(Task):
 
     def block(self, data: DataConfig) -> int:
         room = data.block - self.n_marks
-        if room < 1:
+        least, what = (2, "two texts") if "next" in self.parts else (1, "a text")
+        if room < least:
             raise ConfigError(
-                f"data.block = {data.block} has no room for a text: {self.n_marks} of the tokens "
+                f"data.block = {data.block} has no room for {what}: {self.n_marks} of the tokens "
                 "are marks; raise it"
             )
         return room

@@ -177,7 +177,7 @@ def test_a_model_that_does_not_read(folder):
     with pytest.raises(ConfigError) as caught:
         api.Embedder(bag)
     assert str(caught.value).startswith(
-        f"the model of {folder / 'bag'} is of the family 'bag', which makes no vectors of texts; "
+        f"the model of {folder / 'bag'} is of the family 'bag', which gives no states of a text; "
         "take a run of one of recurrent_encoder, encoder, unilm"
     )
 

@@ -19,6 +19,7 @@ from headway.models import FAMILIES, Family
 from headway.models.decoder import DecoderConfig
 from headway.nn.step import Fixed, State
 from headway.runs import RunDir
+from headway.search import SearchConfig
 from headway.training.settings import TrainConfig
 
 SMALL = DecoderConfig(d_model=8, d_ff=8, n_heads=2, layers=1, dropout=0.0)
@@ -102,8 +103,15 @@ def test_settings_that_have_no_meaning(folder):
     with pytest.raises(ValueError, match='no meaning for format = "documents"'):
         config_of(folder, "documents", text=TextConfig(dropout=0.1))
     short = replace(SMALL, positions="learned", max_positions=100)
-    with pytest.raises(ValueError, match=r"model\.max_positions = 100 is less than the 256"):
+    both = r"256 tokens that data\.max_length and search\.max_length allow; raise it to 256"
+    with pytest.raises(ValueError, match=both):
         config_of(folder, model=short)
+    few = SearchConfig(max_length=100)
+    with pytest.raises(ValueError, match=r"256 tokens that data\.max_length allows; lower that$"):
+        config_of(folder, model=short, search=few, init="begun")
+    running = config_of(folder, "text", model=short, search=few)  # learned from in blocks
+    with pytest.raises(ValueError, match=r"the 101 tokens that data\.block allows"):
+        replace(running, data=replace(running.data, block=101))
 
 
 def test_labels_are_smoothed_in_translation_only(by_lines):

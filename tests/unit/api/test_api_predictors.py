@@ -1,13 +1,14 @@
 """Taggers, answerers and regressors in use from Python: inputs, cuts, evaluation, new heads."""
 
 import json
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
 
 import headway
 from headway import api
+from headway.api.answerer import _candidates
 from headway.data.codecs import TextConfig
 from headway.data.corpora import Corpus, DataConfig
 from headway.errors import DataError, RunError
@@ -15,6 +16,7 @@ from headway.models.recurrent_encoder import RecurrentEncoderConfig
 from headway.studies.judging import Way, judged
 from headway.studies.lengths import ByLength
 from headway.tasks import AnswerConfig
+from headway.tasks.answer import Guess
 from headway.training import fit
 from headway.training.display import Silent
 from headway.training.settings import TrainConfig
@@ -131,6 +133,15 @@ def test_answers_have_their_places(place):
     assert answerer.predict([("where ?", "")])[0].text == ""
     with pytest.raises(DataError, match=r"^question 1: expected a question and a text, got 'where"):
         answerer.predict(["where ?"])
+
+
+def test_parts_that_differ_by_white_space_alone_are_one():
+    guesses = [Guess(2, 6, 0.4), Guess(3, 6, 0.3), Guess(0, 6, 0.2), Guess(2, 7, 0.1)]
+    assert [astuple(one) for one in _candidates("in Rome today", guesses)] == [
+        ("Rom", 3, 6, 0.4),
+        ("in Rom", 0, 6, 0.2),
+        ("Rome", 3, 7, 0.1),
+    ]
 
 
 def test_answers_are_evaluated(place):

@@ -266,7 +266,7 @@ def test_gaps_of_a_text_that_is_looked_at_are_filled(runs):
 def test_what_cannot_be_done_is_said(runs, folder):
     with pytest.raises(ConfigError, match="no metric 'bleu' for task 'pretrain'; expected one of"):
         runs["masked"].evaluate([], ["bleu"])
-    with pytest.raises(ConfigError, match="which makes no vectors of texts"):
+    with pytest.raises(ConfigError, match="which gives no states of a text"):
         runs["bart"].inspect("The cat")
     with pytest.raises(DataError, match="the text is blank"):
         runs["masked"].inspect(" ")

@@ -122,9 +122,18 @@ def test_full_trains_everything():
 
 def test_where_nothing_is_found_it_is_said():
     model, family = build(RecurrentEncoderConfig(d_model=8))
-    message = 'tune.mode = "lora" finds no matrix of all in model.family = "recurrent_encoder"'
+    message = (
+        'no matrix to add to in model.family = "recurrent_encoder"; take mode = "full" or "fro'
+    )
     with pytest.raises(ValueError, match=message):
         tune(model, family, TuneConfig(mode="lora"))
+
+
+def test_a_product_as_wide_as_the_matrices_is_refused():
+    model, family = build(EncoderConfig(**SIZES, layers=1))
+    width = max(min(p.shape) for p in model.backbone.layers.parameters() if p.dim() == 2)
+    with pytest.raises(ValueError, match=rf"^tune\.rank = {width + 1} is more than the {width} "):
+        tune(model, family, TuneConfig(mode="lora", rank=width + 1))
 
 
 def test_settings_without_meaning_are_refused():

@@ -296,6 +296,15 @@ def test_how_sentence_transformers_makes_a_vector(tmp_path):
     )
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_named(marian, tmp_path, value):
+    name = "model.encoder.layers.0.fc1.weight"
+    tensor = load_file(marian / "model.safetensors")[name]
+    tensor[0, 0] = value
+    out = changed(marian, tmp_path / "broken", {name: tensor})
+    assert f"a Marian model: not a number, or infinite: {name}; give one" in refusal(out)
+
+
 def test_tied_weights_may_stand_under_any_of_their_names_and_must_be_equal(marian, tmp_path):
     shared = load_file(marian / "model.safetensors")["model.shared.weight"]
     expected = our_logits(read_model(Folder(marian)).model)

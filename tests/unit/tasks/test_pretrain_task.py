@@ -423,6 +423,9 @@ def test_a_block_has_room_for_text():
         assert task.block(DataConfig(train="a.txt", block=10)) == 10 - marks
     with pytest.raises(ConfigError, match=r"data\.block = 2 has no room for a text: 2 of the tok"):
         make_task("masked").block(DataConfig(train="a.txt", block=2))
+    for objective in ("next", "masked_next"):
+        with pytest.raises(ConfigError, match=r"data\.block = 4 has no room for two texts: 3 of"):
+            make_task(objective).block(DataConfig(train="a.txt", block=4))
 
 
 def test_lines_and_running_text_are_documents_too(tmp_path):

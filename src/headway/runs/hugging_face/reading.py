@@ -142,6 +142,9 @@ def _fill(
             f"{what}: {spelt(other)} hold {_kinds(other)}; give it in float32 or float16"
         )
     plain = {name: tensor.float() for name, tensor in held.items()}
+    broken = [name for name, tensor in plain.items() if not tensor.isfinite().all()]
+    if broken:
+        raise RunError(f"{what}: not a number, or infinite: {spelt(broken)}; give one that works")
     config: Any = model.config
     table = layout.table(config, form)
     found = table.mismatch(spelled_out(model, table.rows, config.max_positions), plain)
