@@ -48,7 +48,7 @@ from .config import RunConfig, rooted, stored_config
 from .device import autocast, compile_model, pick_device
 from .facts import check_facts, facts_now
 from .importing import IMPORTED_FROM
-from .start import kept_weights, new_parts, with_new_parts
+from .start import check_pooler, kept_weights, new_parts, with_new_parts
 
 PLAN, DATA = "plan.json", "data.json"
 PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
@@ -237,16 +237,17 @@ class _Assembly:
         kept = kept_weights(tensors, head)
         if kept and not (begun.asked == self.config.asked and _is_same(task, kind, origin)):
             tensors = kept
-            new = new_parts(kept, head, pooler=self._may_have_new_pooler)
+            if self._has_pooler:
+                check_pooler(kept, self.config.tune.mode)
+            new = new_parts(kept, head, pooler=self._has_pooler)
             if new is not None:
                 self._note("Settings", new)
         self.run.save_init(tensors, str(origin.path))
         return task
 
     @property
-    def _may_have_new_pooler(self) -> bool:
-        """Whether a pooler is asked for, and all of the model learns."""
-        return bool(getattr(self.config.model, "pooler", False)) and self.config.tune.mode == "full"
+    def _has_pooler(self) -> bool:
+        return bool(getattr(self.config.model, "pooler", False))
 
     def stores(self, task: Task, inexact: bool) -> tuple[Prepared, Prepared | None]:
         """Training and validation data, prepared once."""
@@ -527,7 +528,7 @@ class _Assembly:
         tensors = self.run.load_init()
         if tensors is None:
             return model
-        whole = with_new_parts(model, tensors, pooler=self._may_have_new_pooler)
+        whole = with_new_parts(model, tensors, pooler=self._has_pooler)
         try:
             set_weights(model, whole, f"init = {config.init!r}")
             tune(model, FAMILIES[config.model.family], config.tune)

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..errors import ConfigError
 from ..models.family import BACKBONE, Head
 from ..models.heads import MASKED, MASKED_HEADS
 from ..runs.module import weights_of
@@ -30,7 +31,7 @@ def new_parts(kept: Iterable[str], head: Head, *, pooler: bool) -> str | None:
     """What such a run begins with that is not the other one's, in words.
 
     Args:
-        pooler: whether the model has a pooler that may be new.
+        pooler: whether the model has one.
     """
     kept = list(kept)
     has_head = any(name.startswith(HIDDEN_WORDS) for name in kept)
@@ -44,6 +45,15 @@ def new_parts(kept: Iterable[str], head: Head, *, pooler: bool) -> str | None:
     is_one = len(new) == 1
     before = "what stands before " + ("it" if is_one else "them")
     return f"{' and '.join(new)} {'is' if is_one else 'are'} new; {before} is that of init"
+
+
+def check_pooler(kept: Iterable[str], mode: str) -> None:
+    """Refuses a pooler that is asked for, that `init` does not have, and that would not learn."""
+    if mode != "full" and _lacks_pooler(kept):
+        raise ConfigError(
+            f'model.pooler = true with tune.mode = "{mode}": init has no pooler, and a new one '
+            'would not be trained; set tune.mode = "full", or model.pooler = false'
+        )
 
 
 def with_new_parts(model: Any, kept: Mapping[str, Tensor], *, pooler: bool) -> dict[str, Tensor]:
