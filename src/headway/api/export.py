@@ -106,13 +106,16 @@ def _require_expressible(trained: Trained, to: Format) -> None:
         return
     other: Format = "ctranslate2" if to == "hf" else "hf"
     remedy = "" if _obstacles(trained, other) else f"export with --to {other}, or "
-    family, usual = trained.config.model.family, trained.task.family
     known = {layout.family for layout in LAYOUTS.values()}
-    able = family if family in known else usual
+    families = (trained.config.model.family, trained.task.family)
+    able = next((name for name in families if name in known), None)
+    if able is None:
+        remedy += f"it has no counterpart of {families[0]!r}, which is for use here alone"
+    else:
+        remedy += f"train {'an' if able[0] in 'aeiou' else 'a'} {able} with other settings"
     raise ConfigError(
         f"{trained.run.path} cannot be expressed in the format {to!r} because of "
-        f"{', '.join(found)}; {remedy}train {'an' if able[0] in 'aeiou' else 'a'} {able} with "
-        "other settings"
+        f"{', '.join(found)}; {remedy}"
     )
 
 

@@ -165,6 +165,8 @@ def test_a_translator_starts_from_an_encoder_decoder(runs, objective, folder):
 def test_what_restores_text_is_no_translator_for_ctranslate2(runs, folder):
     with pytest.raises(ConfigError, match=r"'ctranslate2' because of task = \"pretrain\""):
         export(api.load(folder / "bart"), "ctranslate2", folder / "exported")
+    with pytest.raises(ConfigError, match="; it has no counterpart of 'unilm', which is for use h"):
+        export(api.load(folder / "unilm"), "hf", folder / "exported")
     assert not (folder / "exported").exists()
 
 
