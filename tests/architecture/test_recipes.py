@@ -30,11 +30,15 @@ def opening(path: Path) -> str:
 
 
 @cache
-def origins() -> dict[str, list[Path]]:
-    """The runs that recipes begin from, each with the recipes that make it; imports have none."""
+def origins() -> dict[str, Path | None]:
+    """The runs that recipes begin from, each with the recipe that makes it; imports have none."""
     begun = {tomllib.loads(path.read_text("utf-8")).get("init") for path in ALL} - {None}
-    made = {path: re.findall(r"train recipes/\S+ --out (\S+)", opening(path)) for path in ALL}
-    return {run: [path for path in ALL if run in made[path]] for run in begun}
+    made = {
+        run: RECIPES.parent / recipe
+        for path in ALL
+        for recipe, run in re.findall(r"headway train (recipes/\S+) --out (\S+)", opening(path))
+    }
+    return {run: made.get(run) for run in begun}
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +50,8 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pretrain=CONFIGS["none"](),
         model=EncoderConfig(),
     )
-    for run, makers in origins().items():
-        made = read_config(makers[0]) if makers else imported
+    for run, maker in origins().items():
+        made = read_config(maker) if maker else imported
         RunDir.create(tmp_path / run, {}, config.to_toml(made))
     monkeypatch.chdir(tmp_path)
 
