@@ -17,6 +17,7 @@ DPI = 150
 _LARGEST, _SMALLEST, _WIDTH = 0.32, 0.02, 12.0  # of a cell and of all cells, inches
 _LABELS = 100  # on one axis; of more tokens every second, third, ... is named
 _FIRST = "DejaVu Sans"  # comes with matplotlib
+NO_LETTERS = "Last Resort"  # comes with matplotlib too: boxes in the place of every letter there is
 _PREFERRED = ("Noto Sans", "Noto Naskh", "Noto", "Arial", "Segoe", "PingFang", "Hiragino")
 
 
@@ -83,7 +84,8 @@ def font_families(text: str) -> list[str]:
 
 def _by_preference(entries: Sequence[Any]) -> Iterator[Any]:
     """Upright fonts of normal weight, each family once, those first that go with the others."""
-    upright = {e.name: e for e in entries if e.style == "normal" and e.weight in (400, "normal")}
+    written = (e for e in entries if not e.name.startswith(NO_LETTERS))
+    upright = {e.name: e for e in written if e.style == "normal" and e.weight in (400, "normal")}
 
     def rank(entry: Any) -> tuple[int, str]:
         places = (i for i, begin in enumerate(_PREFERRED) if entry.name.startswith(begin))
