@@ -3,7 +3,7 @@
 import os
 import sys
 
-from headway.cli.allocator import keep_freed_memory
+from headway.cli.process_setup import keep_freed_memory
 
 
 def start_alike() -> None:

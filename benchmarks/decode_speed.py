@@ -24,8 +24,8 @@ from alike import start_alike
 from decoders import CT2, HF, INT8, NAMES, OURS, Outputs, Settings, Sources, read_sources
 
 import headway
-from headway.api.export import export
 from headway.errors import HeadwayError
+from headway.interop.export import export
 from headway.text import EOS
 
 BEAM = 5

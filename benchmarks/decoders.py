@@ -24,7 +24,7 @@ from alike import start_alike
 
 import headway
 from headway.data.collate import pad
-from headway.data.lines import read_lines
+from headway.data.formats.lines import read_lines
 from headway.errors import DataError
 from headway.search import SearchConfig
 from headway.text import BOS, EOS, PAD

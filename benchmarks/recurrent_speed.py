@@ -37,10 +37,10 @@ from rounds import (
 from torch import Tensor, nn
 from torch.nn.functional import dropout, embedding, linear
 
-from headway.models import FAMILIES, SequenceModel, Vocabularies
+from headway.models import FAMILIES, SequenceModel, VocabularySizes
 from headway.nn.scores import SCORES
-from headway.tasks.loss import Batch
-from headway.tasks.sequence_loss import SequenceLoss
+from headway.tasks.base import Batch
+from headway.tasks.losses import SequenceLoss
 
 PEER = "torch.nn"
 FORMS = {"bahdanau": "additive", "luong": "general"}
@@ -60,7 +60,7 @@ class Setting:
 def headway_model(setting: Setting, form: str, score: str, rate: float = DROPOUT) -> SequenceModel:
     """One layer, two directions, one shared embedding matrix."""
     family = FAMILIES["recurrent"]
-    sizes = Vocabularies(setting.vocabulary, setting.vocabulary, shared=True)
+    sizes = VocabularySizes(setting.vocabulary, setting.vocabulary, shared=True)
     config = family.config(d_model=setting.d_model, attention=form, score=score, dropout=rate)
     torch.manual_seed(SEED)
     return family.build(config.resolve(0, sizes), sizes)

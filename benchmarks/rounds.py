@@ -18,14 +18,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from headway.data.batches import Batches
+from headway.data.batching import Batches
 from headway.data.collate import pair_batch
 from headway.errors import DataError
-from headway.tasks.loss import Batch, Objective
+from headway.tasks.base import Batch, Objective
 from headway.text import BOS, EOS, PAD, UNK
-from headway.training.optimiser import make_optimizer
-from headway.training.processes import Processes
-from headway.training.settings import TrainConfig
+from headway.training.config import TrainConfig
+from headway.training.distributed import Processes
+from headway.training.optimizer import make_optimizer
 from headway.training.update import Updater
 
 OURS, PLAIN = "headway", "headway plain"

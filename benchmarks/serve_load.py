@@ -23,9 +23,9 @@ import torch
 from alike import start_alike
 
 import headway
-from headway.api.export import export
-from headway.data.lines import read_lines
+from headway.data.formats.lines import read_lines
 from headway.errors import HeadwayError
+from headway.interop.export import export
 
 OURS, ALONE, HF = "headway", "headway unbatched", "huggingface"
 CLIENTS = (1, 8, 32, 64)

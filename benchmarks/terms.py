@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import headway
-from headway.data.lines import read_lines
+from headway.data.formats.lines import read_lines
 from headway.errors import DataError, HeadwayError
-from headway.text.words import contains
+from headway.text.word_matching import contains
 
 
 def rarest_word(reference: str, counts: Counter[str]) -> str | None:

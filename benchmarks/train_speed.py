@@ -41,13 +41,14 @@ from rounds import (
 )
 from torch import Tensor
 
-from headway.data.corpora import Corpus
-from headway.data.read import read
+from headway.data.codecs.text import TextConfig
+from headway.data.config import Corpus
+from headway.data.formats.read import read
 from headway.errors import HeadwayError, MissingExtra
-from headway.models import FAMILIES, SequenceModel, Vocabularies
-from headway.tasks.loss import Batch
-from headway.tasks.sequence_loss import SequenceLoss
-from headway.tasks.translate import TextConfig, Translate
+from headway.models import FAMILIES, SequenceModel, VocabularySizes
+from headway.tasks.base import Batch
+from headway.tasks.losses import SequenceLoss
+from headway.tasks.translate import Translate
 from headway.text import BOS, EOS, PAD
 
 PEER = "huggingface"
@@ -83,7 +84,7 @@ def from_files(source: str, target: str, vocabulary: int) -> Examples:
     """Lines of two files, cut by a shared vocabulary that is learnt from them."""
     corpus = Corpus(source=source, target=target)
     rows = [row.values for row in read(corpus, Translate.columns, Path())]
-    task = Translate.learn(lambda: iter(rows), TextConfig(size=vocabulary))
+    task = Translate().fit_codecs(lambda: iter(rows), TextConfig(size=vocabulary))
     sources, targets = (task.source.encode_batch([row[i] for row in rows]) for i in (0, 1))
     return Pairs(sources, targets, task.source.tokenizer.size)
 
@@ -93,7 +94,7 @@ def from_files(source: str, target: str, vocabulary: int) -> Examples:
 
 def headway_model(setting: Setting, vocabulary: int, dropout: float = DROPOUT) -> SequenceModel:
     """The post-norm Transformer, which is what Marian is."""
-    family, sizes = FAMILIES["transformer"], Vocabularies(vocabulary, vocabulary, shared=True)
+    family, sizes = FAMILIES["transformer"], VocabularySizes(vocabulary, vocabulary, shared=True)
     config = family.config(
         d_model=setting.d_model,
         d_ff=setting.d_ff,

@@ -40,18 +40,17 @@ from rounds import (
 )
 from torch import Tensor, nn
 
-from headway.api import load
-from headway.data.codecs import TextConfig
+from headway.data.codecs.text import TextConfig
 from headway.data.collate import source_batch
-from headway.data.corpora import Corpus
-from headway.data.read import read
+from headway.data.config import Corpus
+from headway.data.formats.read import read
 from headway.errors import ConfigError, HeadwayError, MissingExtra
-from headway.models import FAMILIES, Reader, Vocabularies
-from headway.runs.hugging_face.layouts import LAYOUTS
-from headway.runs.obstacles import Obstacles
-from headway.tasks import Classify
-from headway.tasks.classify import LabelLoss
-from headway.tasks.loss import Batch
+from headway.inference.load import load
+from headway.interop.hugging_face.architectures import ARCHITECTURES
+from headway.interop.unsupported import UnsupportedSettings
+from headway.models import FAMILIES, EncoderModel, VocabularySizes
+from headway.tasks.base import Batch
+from headway.tasks.classify import Classify, LabelLoss
 from headway.text import BOS, EOS
 
 PEER = "huggingface"
@@ -117,23 +116,23 @@ def from_run(path: str) -> Start:
     if config.family != "encoder" or backbone is None:
         raise ConfigError(f"{path} has model.family = {config.family!r}; expected an encoder")
     vocabulary = len(backbone.embedding)
-    obstacles = Obstacles()
-    for setting in LAYOUTS["bert"].settings:
+    obstacles = UnsupportedSettings()
+    for setting in ARCHITECTURES["bert"].settings:
         setting.check(config, obstacles)
     if obstacles.found:
         raise ConfigError(f"{path} is no BERT: {', '.join(obstacles.found)}; give another run")
     return Start(config, vocabulary, backbone.state_dict(), run.run.codecs)
 
 
-def _sizes(vocabulary: int, head: Any = "linear") -> Vocabularies:
-    return Vocabularies(vocabulary, N_LABELS, shared=True, head=head)
+def _sizes(vocabulary: int, head: Any = "linear") -> VocabularySizes:
+    return VocabularySizes(vocabulary, N_LABELS, shared=True, head=head)
 
 
-def headway_model(start: Start, attention_dropout: float, dropout: float = DROPOUT) -> Reader:
+def headway_model(start: Start, attention_dropout: float, dropout: float = DROPOUT) -> EncoderModel:
     """The classifier, with a fresh head."""
     config = replace(start.config, dropout=dropout, attention_dropout=attention_dropout)
     torch.manual_seed(SEED)
-    model: Reader = FAMILIES["encoder"].build(config, _sizes(start.vocabulary))
+    model: EncoderModel = FAMILIES["encoder"].build(config, _sizes(start.vocabulary))
     if start.backbone is not None:
         model.backbone.load_state_dict(start.backbone)
     return model
@@ -162,7 +161,7 @@ class Pooled(nn.Module):
         return logits
 
 
-def hugging_face_model(ours: Reader, attention: str = "sdpa") -> nn.Module:
+def hugging_face_model(ours: EncoderModel, attention: str = "sdpa") -> nn.Module:
     """The library's model with the same settings and weights; nothing is loaded.
 
     Args:
@@ -172,7 +171,9 @@ def hugging_face_model(ours: Reader, attention: str = "sdpa") -> nn.Module:
         from transformers import BertConfig, BertForSequenceClassification
     except ImportError:
         raise MissingExtra("benchmarks/tune_speed.py", "transformers", "test") from None
-    settings = LAYOUTS["bert"].write(ours.config, _sizes(len(ours.backbone.embedding), "none"))
+    settings = ARCHITECTURES["bert"].write(
+        ours.config, _sizes(len(ours.backbone.embedding), "none")
+    )
     config = BertConfig(**settings, num_labels=N_LABELS, attn_implementation=attention)
     is_usual = ours.config.pooler
     theirs = (
@@ -187,13 +188,13 @@ def hugging_face_layout(tensors: Mapping[str, Tensor], config: Any) -> dict[str,
 
     The table is that of `headway import` and `headway export`.
     """
-    found = LAYOUTS["bert"].table(config, "none").give(tensors)
+    found = ARCHITECTURES["bert"].table(config, "none").to_hf(tensors)
     head = {f"classifier.{kind}": tensors[f"output.{kind}"] for kind in ("weight", "bias")}
     return {**found, **head}
 
 
 @torch.no_grad()
-def copy_weights(ours: Reader, theirs: nn.Module) -> None:
+def copy_weights(ours: EncoderModel, theirs: nn.Module) -> None:
     """Makes the other model the same function; every weight is set."""
     weights = hugging_face_layout(dict(ours.named_parameters()), ours.config)
     learning = dict(theirs.named_parameters())
@@ -240,9 +241,9 @@ def from_table(file: str, start: Start, text: str, label: str) -> Labelled:
     rows = [row.values for row in read(corpus, ("text", "label"), Path()) if row.values[0].strip()]
     if start.codecs is None:
         settings = TextConfig(kind="wordpiece", lowercase=True, begin=True)
-        task = Classify.learn(lambda: iter(rows), settings)
+        task = Classify().fit_codecs(lambda: iter(rows), settings)
     else:
-        task = Classify.adopt(start.codecs, lambda: iter(rows))
+        task = Classify().adopt_codecs(start.codecs, lambda: iter(rows))
     if len(task.labels) != N_LABELS:
         raise ConfigError(f"{file} has {len(task.labels)} labels; expected {N_LABELS}")
     if task.vocabularies.source > start.vocabulary:

@@ -6,17 +6,19 @@
     print(model.translate(["a man in a hat"])[0].text)
     model = headway.load("runs/mine")  # later
 
-What `headway.api` offers stands here too; it is imported when first used, so that `import headway`
-is fast.
+All names of `headway.api` are here too. It is imported when one of them is first used, so that
+`import headway` is fast.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if not name.startswith("_"):
+    # `from . import config` asks here first: a submodule is not a public name.
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
         api = import_module(".api", __name__)
-        if name in api.__all__:
+        if name in api.__all__ or name in api.OLD_NAMES:
             return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

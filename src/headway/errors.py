@@ -1,8 +1,26 @@
-"""The errors a user may see.
+"""The errors a user may see, and the name and version of the package for messages and records.
 
 Every message is one line that says what is wrong, what was found, what was expected and what to do.
 The command line prints the message and leaves with `exit_code`; anything else is a bug.
 """
+
+# What `pip install` calls the package, as in pyproject.toml; `headway` on PyPI is another project.
+DISTRIBUTION = "headway-attention"
+
+
+def own_version() -> str:
+    """The installed version; "unknown" for a source tree that is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slower than the rest of the file
+
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def install_hint(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 class HeadwayError(Exception):
@@ -30,6 +48,5 @@ class MissingExtra(HeadwayError):
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(
-            f"{what} needs the package {package!r}, which is not installed; "
-            f"pip install 'headway[{extra}]'"
+            f"{what} needs the package {package!r}, which is not installed; {install_hint(extra)}"
         )

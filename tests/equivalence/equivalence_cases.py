@@ -15,8 +15,10 @@ import pytest
 import torch
 
 from headway.data.collate import pair_batch
-from headway.models import FAMILIES, SequenceModel, Vocabularies
+from headway.models import FAMILIES, SequenceModel, VocabularySizes
 from headway.models.family import Head
+from headway.models.transformer_layers import LayerSettings
+from headway.nn.scores import SCORES, score_name
 from headway.search import Hypothesis
 from headway.text import BOS, EOS, PAD
 
@@ -138,6 +140,23 @@ MARKOVS: dict[str, dict[str, Any]] = {
 }
 
 
+def scores_left(family: str, variants: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """A variant for every score of the table that none of the others has, named after it."""
+    config, sizes = FAMILIES[family].config, VocabularySizes(VOCABULARY, VOCABULARY, shared=True)
+    resolved = [config(**given).resolve(100, sizes).score for given in ({}, *variants.values())]
+    taken = {score_name(score) for score in resolved if score != "auto"}
+    in_heads = issubclass(config, LayerSettings)
+    return {
+        name: {"score": name}
+        for name, spec in SCORES.items()
+        if name not in taken and not (in_heads and spec.unfit_in_heads)
+    }
+
+
+TRANSFORMER_SCORES = scores_left("transformer", TRANSFORMERS)
+RECURRENT_SCORES = scores_left("recurrent", RECURRENTS)
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A family with settings; its name is a row of the matrix."""
@@ -173,14 +192,16 @@ class Case:
         """
         family = FAMILIES[self.family]
         head = head or ("words" if "step" in self.abilities else "linear")
-        sizes = Vocabularies(vocabulary, vocabulary, shared=True, head=head)
+        sizes = VocabularySizes(vocabulary, vocabulary, shared=True, head=head)
         if head != "words":
-            sizes = Vocabularies(vocabulary, LABELS, shared=False, head=head)
+            sizes = VocabularySizes(vocabulary, LABELS, shared=False, head=head)
         if family.count is not None and head != "words":
             return family.count(family.config(**self.settings), sizes, labelled(vocabulary))
-        given = {**SMALL.get(self.family, {}), "dropout": dropout, **self.settings}
+        settings = {**SMALL.get(self.family, {}), **self.settings}
+        if hasattr(family.config, "dropout"):
+            settings = {"dropout": dropout, **settings}
         torch.manual_seed(seed)
-        model: Any = family.build(family.config(**given).resolve(100, sizes), sizes)
+        model: Any = family.build(family.config(**settings).resolve(100, sizes), sizes)
         with torch.no_grad():
             for parameter in model.parameters():
                 # Gains and biases start at 1 and 0, where a mistake with them would not show.
@@ -208,7 +229,7 @@ class Case:
 
     def _counted(self, vocabulary: int) -> Any:
         """Some words come far more often than others: equal counts would make outputs ties."""
-        family, sizes = FAMILIES[self.family], Vocabularies(vocabulary, vocabulary, shared=True)
+        family, sizes = FAMILIES[self.family], VocabularySizes(vocabulary, vocabulary, shared=True)
         assert family.count is not None
         draw, possible = random.Random(0), range(SPECIALS - 1, vocabulary)  # unknowns among them
         shares = [1 / (1 + place) ** 1.5 for place in range(len(possible))]
@@ -237,6 +258,8 @@ CASES = [
     ),
     *(Case(f"unilm {name}", "unilm", given) for name, given in UNILMS.items()),
     Case("bag counts", "bag", {"weighting": "counts", "ngrams": (1, 3)}),
+    *(Case(f"transformer {n}", "transformer", given) for n, given in TRANSFORMER_SCORES.items()),
+    *(Case(f"recurrent {n}", "recurrent", given) for n, given in RECURRENT_SCORES.items()),
 ]
 
 
@@ -354,6 +377,8 @@ __all__ = [
     "EOS",
     "LABELS",
     "PAD",
+    "RECURRENT_SCORES",
+    "TRANSFORMER_SCORES",
     "VOCABULARY",
     "Case",
     "differ",

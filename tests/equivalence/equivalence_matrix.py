@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from equivalence_cases import RECURRENT_SCORES, TRANSFORMER_SCORES
+
 COLUMNS = {
     "cached": "cached step = teacher-forced pass",
     "prefix": "several tokens in one step, or a prefix = one by one",
@@ -47,6 +49,7 @@ TRANSFORMERS = (
     "transformer share none",
     "transformer additive",
     "transformer general",
+    *(f"transformer {name}" for name in TRANSFORMER_SCORES),
 )
 RECURRENTS = (
     "recurrent rnn none",
@@ -57,6 +60,7 @@ RECURRENTS = (
     "recurrent gru cosine",
     "recurrent gru feeding",
     "recurrent lstm feeding",
+    *(f"recurrent {name}" for name in RECURRENT_SCORES),
 )
 COPIED = ("transformer post-norm", "transformer bart", "transformer t5", "transformer t5 gated")
 DECODERS = ("decoder gpt-2", "decoder additive", "decoder relative")

@@ -7,7 +7,7 @@ from typing import Any
 
 from equivalence_cases import SMALL, Case
 
-from headway.api import RunConfig, read_config
+from headway.run_config import RunConfig, read_config
 from headway.runs import RunDir
 
 

@@ -1,11 +1,14 @@
 """Recurrent models from the formulas: one sentence, one word, one cell at a time.
 
-They read the weights of a headway model and share no code with it; cells are those of `torch.nn`.
+They read the weights of a headway model and compute nothing with its code; cells are those of
+`torch.nn`.
 """
 
 import math
 
 import torch
+
+from headway.nn.scores import score_name
 
 CELLS = {"rnn": torch.nn.RNNCell, "gru": torch.nn.GRUCell, "lstm": torch.nn.LSTMCell}
 
@@ -26,6 +29,7 @@ SCORES = {
     "scaled_dot": lambda score, q, h: h @ q / math.sqrt(len(q)),
     "cosine": lambda score, q, h: torch.cosine_similarity(h, q[None], dim=1),
     "general": lambda score, q, h: torch.stack([q @ score.weight[0] @ item for item in h]),
+    "low_rank": lambda score, q, h: (h @ score.key_weight[0].T) @ (score.query_weight[0] @ q),
     "concat": lambda score, q, h: units(score, q, h) @ score.v[0],
     "additive": lambda score, q, h: units(score, q, h) @ score.v[0],
     "location": lambda score, q, h: (score.weight[0] @ q)[: len(h)],
@@ -79,7 +83,9 @@ def logits_by_formula(model, source, target):
     fed, logits = torch.zeros(config.d_model), []
 
     def context(query):
-        weights = SCORES[config.score](decoder.attention.score, query, memory).softmax(0)
+        weights = SCORES[score_name(config.score)](decoder.attention.score, query, memory).softmax(
+            0
+        )
         return sum(weight * item for weight, item in zip(weights, memory, strict=True))
 
     def combined(*vectors):

@@ -16,7 +16,7 @@ from headway.models.ensemble import Ensemble
 from headway.nn.capture import capture
 from headway.nn.positions import sinusoidal
 from headway.tasks.classify import LabelLoss
-from headway.training.processes import Processes
+from headway.training.distributed import Processes
 from headway.training.update import Updater
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}

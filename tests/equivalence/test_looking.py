@@ -10,14 +10,16 @@ import pytest
 import torch
 from equivalence_cases import CASES, EOS, make_batch, words
 
-from headway.api.close_look import look_closely
-from headway.api.inspection import Background, Inspected, Inspection
-from headway.api.results import Output
-from headway.models.unilm import Unilm
+from headway.inspection.attention import trace_forward
+from headway.inspection.hypothesis import TextHypothesis
+from headway.inspection.inspection import InspectedOutput, Inspection, RunSummary
+from headway.models.unilm import UnilmModel
 from headway.nn.capture import capture
+from headway.nn.scores import SCORES, Dot, make_score
 
 ATTENDING = [case for case in CASES if "attend" in case.abilities]
-PRODUCTS = {"scaled_dot", "dot", "general", "cosine", "auto"}
+PRODUCTS = {"auto", *(name for name in SCORES if isinstance(make_score(name, 4), Dot))}
+"""Scores that are products, so that a page gets queries and keys."""
 attending = pytest.mark.parametrize("case", ATTENDING, ids=[case.name for case in ATTENDING])
 
 
@@ -36,13 +38,15 @@ def batch_for(case, n_source, n_target):
 
 def inspected(case, batch):
     """The data of a page, of one output."""
-    seen = look_closely(case.build(), batch)
+    seen = trace_forward(case.build(), batch)
     parts = [part for part in seen.parts if part.kind != "encoder"]
-    output = Output("", 0.0, 0.0, ["x"] * batch.get("tgt_in", batch.get("src")).size(1), [], True)
+    output = TextHypothesis(
+        "", 0.0, 0.0, ["x"] * batch.get("tgt_in", batch.get("src")).size(1), [], True
+    )
     encoder = [part for part in seen.parts if part.kind == "encoder"]
-    one = Inspected(output, [], parts, seen.inputs.get("target"))
+    one = InspectedOutput(output, [], parts, seen.inputs.get("target"))
     source = seen.inputs.get("source")
-    return Inspection("", "", [], [one], Background({}), "b", encoder, source)
+    return Inspection("", "", [], [one], RunSummary({}), "b", encoder, source)
 
 
 def numbers(tensor):
@@ -77,7 +81,7 @@ def captured(model, batch):
     with torch.inference_mode(), capture(model) as maps:
         model(batch)
     found = {name: weights[0].numpy() for name, weights in maps.items()}
-    if not isinstance(model, Unilm):
+    if not isinstance(model, UnilmModel):
         return found
     S, parts = batch["src"].size(1), {}
     for name, weights in found.items():
@@ -205,5 +209,5 @@ def test_the_words_at_the_top_are_those_of_the_forced_pass():
     model, batch = case.build(), batch_for(case, 5, 7)
     with torch.inference_mode():
         expected = model.output(model(batch))[0].log_softmax(-1).numpy()
-    np.testing.assert_allclose(look_closely(model, batch).log_probs, expected, atol=1e-5)
+    np.testing.assert_allclose(trace_forward(model, batch).log_probs, expected, atol=1e-5)
     assert batch["tgt_out"][0, -1] == EOS

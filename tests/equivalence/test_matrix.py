@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from equivalence_cases import CASES, is_family
+from equivalence_cases import CASES, RECURRENT_SCORES, TRANSFORMER_SCORES, is_family
 from equivalence_matrix import BLANKS, COLUMNS
 
-from headway.models import FAMILIES
+from headway.models import FAMILIES, VocabularySizes
+from headway.nn.scores import SCORES, score_name
 
 EXPECTED = """
                           cached prefix fused greedy wide best terms drawn ensemble edges batch padded forced accum procs resumed refer
@@ -60,7 +61,11 @@ recurrent_encoder rnn mean.  .  .  .  .  .  .  .  x  x  x  x  .  x  .  .  x
 unilm bert                x  x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  x
 unilm relative            x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
 bag counts                .  .  .  .  .  .  .  .  x  x  x  x  .  .  .  .  x
+transformer SCORE         x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  .
+recurrent SCORE           x  x  x  x  x  x  x  x  x  x  x  x  x  x  .  .  x
 """  # noqa: E501
+SCORE_ROWS = {"transformer SCORE": TRANSFORMER_SCORES, "recurrent SCORE": RECURRENT_SCORES}
+"""Rows that stand for one of each score of the table that no other row has."""
 
 
 WIDTH = 26  # of the names
@@ -71,7 +76,10 @@ def expected_rows():
     columns = header.split()
     rows = {}
     for line in lines:
-        rows[line[:WIDTH].strip()] = dict(zip(columns, line[WIDTH:].split(), strict=True))
+        name = line[:WIDTH].strip()
+        for score in SCORE_ROWS.get(name, [""]):
+            row = name.replace("SCORE", score)
+            rows[row] = dict(zip(columns, line[WIDTH:].split(), strict=True))
     return columns, rows
 
 
@@ -89,6 +97,20 @@ def test_the_table_names_every_family_every_case_and_every_column():
     assert columns == list(COLUMNS)
     assert list(rows) == [case.name for case in CASES]
     assert {case.family for case in CASES if is_family(case)} == set(FAMILIES)
+
+
+def test_every_score_has_a_row_of_each_family_it_fits():
+    for family in ("transformer", "recurrent"):
+        sizes = VocabularySizes(9, 9, shared=True)
+        resolved = [
+            FAMILIES[family].config(**case.settings).resolve(100, sizes).score
+            for case in CASES
+            if case.family == family
+        ]
+        fitting = {
+            name for name, s in SCORES.items() if family == "recurrent" or not s.unfit_in_heads
+        }
+        assert {score_name(score) for score in resolved if score != "auto"} == fitting
 
 
 def test_every_blank_has_its_reason():

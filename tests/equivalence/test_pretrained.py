@@ -13,7 +13,7 @@ from equivalence_cases import EOS, VOCABULARY, equivalence, make_batch, words
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from headway.data.collate import source_batch
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.nn.positions import bucket
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
@@ -230,7 +230,7 @@ def read_by_theirs(model, batch, **more):
 
 
 def encoder_like(theirs, head):
-    sizes = Vocabularies(VOCABULARY, VOCABULARY, shared=True, head=head)
+    sizes = VocabularySizes(VOCABULARY, VOCABULARY, shared=True, head=head)
     settings = {"preset": "bert-tiny", "layers": L, "max_positions": PLACES, **theirs.settings}
     ours = built("encoder", sizes, **settings)
     copy_encoder(theirs, ours)
@@ -283,7 +283,7 @@ def test_what_came_of_bert(case, make, fill):
 def test_bert_under_the_three_masks(case):
     """One network: theirs takes a mask of every pair of tokens, with places and segments."""
     model, parts = tiny_bert(2 * PLACES)
-    sizes = Vocabularies(VOCABULARY, VOCABULARY, shared=True, head="words")
+    sizes = VocabularySizes(VOCABULARY, VOCABULARY, shared=True, head="words")
     settings = {**case.settings, "layers": L, "max_positions": 2 * PLACES}
     ours, batch = built("unilm", sizes, **settings), pairs_of_texts()
     copy_backbone(parts, ours.backbone)
@@ -468,7 +468,7 @@ def check_pairs(theirs, ours):
 @equivalence("refer", only=lambda case: case.name == "transformer bart")
 def test_bart(case):
     theirs = small_bart()
-    sizes = Vocabularies(VOCABULARY, VOCABULARY, shared=True)
+    sizes = VocabularySizes(VOCABULARY, VOCABULARY, shared=True)
     layers = {"encoder_layers": L, "decoder_layers": L, "output_bias": True}
     ours = built("transformer", sizes, **{**case.settings, **layers})
     copy_bart(theirs, ours)
@@ -480,7 +480,7 @@ def test_bart(case):
 def test_t5(case):
     is_gated = case.name.endswith("gated")
     theirs = small_t5(is_gated)
-    sizes = Vocabularies(VOCABULARY, VOCABULARY, shared=True)
+    sizes = VocabularySizes(VOCABULARY, VOCABULARY, shared=True)
     layers = {"encoder_layers": L, "decoder_layers": 3, "n_heads": 3, "d_head": 6}
     groups = {"position_buckets": 8, "position_distance": 12, "norm_eps": 1e-6}
     ours = built("transformer", sizes, **{**case.settings, **layers, **groups})

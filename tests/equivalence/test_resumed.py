@@ -18,9 +18,9 @@ from equivalence_runs import RUNNING, config_of, logged, write_data
 from headway import api
 from headway.models import FAMILIES
 from headway.runs import RunDir
-from headway.training import fit, plan
-from headway.training.display import Silent
-from headway.training.fit import Interrupted
+from headway.training import loop, plan
+from headway.training.loop import Interrupted
+from headway.training.progress import Silent
 
 TRAIN = {
     "steps": 20,
@@ -74,7 +74,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def surroundings(folder, monkeypatch):
     monkeypatch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-    monkeypatch.setattr(fit, "LOG_SECONDS", 0.0)  # every update in the log
+    monkeypatch.setattr(loop, "LOG_SECONDS", 0.0)  # every update in the log
 
 
 def uninterrupted(folder, case):

@@ -25,11 +25,11 @@ from headway.search import (
     beam,
     constrained,
     exhaustive,
-    forced,
     greedy,
     sample,
+    score_targets,
 )
-from headway.tasks.sequence_loss import forced_log_probs
+from headway.tasks.losses import forced_log_probs
 
 MARKS = {"bos": BOS, "eos": EOS}
 SEEDS = (0, 7)  # sources that the models have learnt, and some that they have not
@@ -106,7 +106,7 @@ def test_search_score_is_forced_score_is_teacher_forced(case, k):
     for row, found in enumerate(results):
         targets, valid = as_targets(found)
         sources = {n: batch[n][row : row + 1].expand(len(found), -1) for n in ("src", "src_valid")}
-        walked = forced(model, sources, targets, valid, bos=BOS)
+        walked = score_targets(model, sources, targets, valid, bos=BOS)
         begin = torch.full_like(targets[:, :1], BOS)
         teacher = {**sources, "tgt_in": torch.cat([begin, targets[:, :-1]], dim=1)}
         teacher |= {"tgt_out": targets, "tgt_valid": valid}

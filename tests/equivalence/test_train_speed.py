@@ -19,12 +19,12 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
-from headway.models import drawing_from
 from headway.nn.capture import capture
 from headway.nn.dropout import keep_mask, scale
-from headway.tasks.sequence_loss import SequenceLoss
+from headway.nn.rng import use_generator
+from headway.tasks.losses import SequenceLoss
 from headway.text import EOS, PAD
-from headway.training.processes import Processes
+from headway.training.distributed import Processes
 from headway.training.seeds import microbatch_seed
 from headway.training.update import Updater
 
@@ -87,7 +87,7 @@ def fast(model, batch, seed):
 def plain(model, batch, seed):
     """All logits, attention spelled out, with the draws of the same seed."""
     model.train()
-    with drawing_from(torch.Generator().manual_seed(seed)), capture(model) as maps:
+    with use_generator(torch.Generator().manual_seed(seed)), capture(model) as maps:
         logits = model.output(model(batch))
     assert maps  # the fused kernel was not taken
     return cross_entropy(
@@ -158,7 +158,7 @@ def test_marian_drops_at_the_same_places(monkeypatch):
 
     mine = fast(ours, batch, SEED) / batch["tgt_valid"].sum()
     monkeypatch.setattr(torch.nn.functional, "dropout", dropout)
-    with drawing_from(torch.Generator().manual_seed(SEED)):
+    with use_generator(torch.Generator().manual_seed(SEED)):
         other = bench.hugging_face(theirs).forward(batch, SMOOTHING)
     mine.backward(), other.backward()
     # Embeddings of both sides, two branches of an encoder layer, three of a decoder layer.

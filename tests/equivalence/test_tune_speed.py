@@ -15,8 +15,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 import headway
-from headway.models import drawing_from
 from headway.nn.dropout import keep_mask, scale
+from headway.nn.rng import use_generator
 from headway.tasks.classify import LabelLoss
 from headway.text import BOS, EOS
 
@@ -93,7 +93,7 @@ def test_both_drop_at_the_same_places(start, monkeypatch):
 
     mine = LabelLoss(ours, 0.0).train()(batch, SEED)["loss"] / len(batch["label"])
     monkeypatch.setattr(torch.nn.functional, "dropout", dropout)
-    with drawing_from(torch.Generator().manual_seed(SEED)):
+    with use_generator(torch.Generator().manual_seed(SEED)):
         other = bench.hugging_face(theirs).forward(batch, 0.0)
     mine.backward(), other.backward()
     # Embeddings; of each layer the weights and two branches; before the head.
@@ -151,7 +151,7 @@ def test_synthetic_texts():
 
 
 def test_a_run_gives_weights_and_tokenizer(tmp_path):
-    make = runpy.run_path(str(ROOT / "tests/unit/api/foreign_folders.py"))["make_folder"]
+    make = runpy.run_path(str(ROOT / "tests/support/foreign_folders.py"))["make_folder"]
     folder = make("sentences", tmp_path / "theirs")
     headway.import_run(folder, tmp_path / "run")
     start = bench.from_run(str(tmp_path / "run"))
@@ -174,7 +174,7 @@ def test_a_run_gives_weights_and_tokenizer(tmp_path):
 
 
 def test_what_is_no_bert_is_refused(tmp_path):
-    make = runpy.run_path(str(ROOT / "tests/unit/api/foreign_folders.py"))["make_folder"]
+    make = runpy.run_path(str(ROOT / "tests/support/foreign_folders.py"))["make_folder"]
     for kind, complaint in {
         "gpt2": "has model.family = 'decoder'; expected an encoder",
         "distilbert": "is no BERT: model.segments = 0 .*; give another run",

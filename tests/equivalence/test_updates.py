@@ -3,8 +3,8 @@
 import torch
 from equivalence_cases import equivalence, has_gradients, some_batch
 
-from headway.tasks.sequence_loss import SequenceLoss
-from headway.training.processes import Processes
+from headway.tasks.losses import SequenceLoss
+from headway.training.distributed import Processes
 from headway.training.update import Updater
 
 LR, CLIP, SMOOTHING = 0.1, 1.0, 0.1

@@ -1,41 +1,23 @@
 """A classifier from the command line: train, predict, evaluate, and what is refused."""
 
-import io
 import json
 import random
-import sys
 
 import pytest
-from cli_place import commands_in
+from cli_workdir import ENCODER, commands_in, run_file, train_runs
 
-from headway.cli import main
-
-RUN_FILE = """
-task = "classify"
-
-[data]
-train = { file = "train.csv", text = "review", label = "stars" }
-valid = { file = "test.csv", text = "review", label = "stars" }
-test = { file = "test.csv", text = "review", label = "stars" }
-max_length = 20
-
-[text]
-kind = "words"
-
-[model]
-family = "encoder"
-d_model = 16
-d_ff = 16
-n_heads = 2
-layers = 1
-dropout = 0.0
-
-[train]
-steps = 60
-evaluate_every = 30
-lr = 0.01
-batch_tokens = 512
-"""
+COLUMNS = {"text": "review", "label": "stars"}
+RUN_FILE = run_file(
+    {
+        "train": {"file": "train.csv", **COLUMNS},
+        "valid": {"file": "test.csv", **COLUMNS},
+        "test": {"file": "test.csv", **COLUMNS},
+        "max_length": 20,
+    },
+    ENCODER | {"dropout": 0.0},
+    task="classify",
+    train={"steps": 60, "evaluate_every": 30, "lr": 0.01, "batch_tokens": 512},
+)
 WORDS = {"one": ["dull", "cold", "flat"], "three": ["fair", "plain"], "five": ["fine", "warm"]}
 
 
@@ -51,7 +33,7 @@ def table(n, seed):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def workdir(tmp_path_factory):
     """Reviews whose words tell their stars, and a run trained on them."""
     folder = tmp_path_factory.mktemp("classify")
     (folder / "train.csv").write_text(table(200, 1), "utf-8")
@@ -59,9 +41,8 @@ def place(tmp_path_factory):
     (folder / "lines.txt").write_text("a fine warm film\n\ncold film and flat\n", "utf-8")
     (folder / "texts").write_text("a fine film\na dull film\n", "utf-8")
     (folder / "labels").write_text("five\none\n", "utf-8")
-    (folder / "run.toml").write_text(RUN_FILE, "utf-8")
     with commands_in(folder):
-        assert main(["train", "run.toml", "--out", "run"]) == 0
+        train_runs(run=RUN_FILE)
         yield folder
 
 
@@ -94,10 +75,8 @@ def test_labels_of_lines_in_order(headway):
     assert all(1 / 3 < float(probability) <= 1 for _, probability in rows)
 
 
-def test_labels_of_standard_input_as_json(headway, monkeypatch):
-    typed = io.TextIOWrapper(io.BytesIO(b"plain and fair film\nwarm\n"))
-    monkeypatch.setattr(sys, "stdin", typed)
-    _, stdout, _ = headway("predict", "run", "--json")
+def test_labels_of_standard_input_as_json(headway):
+    _, stdout, _ = headway("predict", "run", "--json", typed="plain and fair film\nwarm\n")
     first, second = map(json.loads, stdout.splitlines())
     assert (first["text"], first["label"]) == ("plain and fair film", "three")
     assert second["label"] == "five"
@@ -106,7 +85,7 @@ def test_labels_of_standard_input_as_json(headway, monkeypatch):
     assert sum(first["probabilities"].values()) == pytest.approx(1)
 
 
-def test_data_of_ones_own(headway, place):
+def test_data_of_ones_own(headway, workdir):
     for arguments in (
         ["--data", "test.csv"],
         ["--data", "test.csv", "--source", "review", "--target", "stars"],
@@ -115,11 +94,11 @@ def test_data_of_ones_own(headway, place):
         code, stdout, stderr = headway("evaluate", "run", *arguments, "--json")
         assert code == 0, stderr
         assert json.loads(stdout)["metrics"]["accuracy"]["value"] > 95
-    assert (place / "out").read_text("utf-8") == "five\none\n"
+    assert (workdir / "out").read_text("utf-8") == "five\none\n"
 
 
-def test_long_lines_are_refused_or_cut(headway, fails, place):
-    (place / "long.txt").write_text("fine\n" + "warm " * 30 + "\n", "utf-8")
+def test_long_lines_are_refused_or_cut(headway, fails, workdir):
+    (workdir / "long.txt").write_text("fine\n" + "warm " * 30 + "\n", "utf-8")
     assert fails(1, "predict", "run", "long.txt") == (
         "long.txt:2 has 31 tokens and the model was trained with at most 20; shorten it, or have "
         "it cut off (--cut)"
@@ -128,16 +107,16 @@ def test_long_lines_are_refused_or_cut(headway, fails, place):
     assert (code, len(stdout.splitlines())) == (0, 2)
 
 
-def test_labels_that_are_wrong(fails, place):
-    (place / "wrong.csv").write_text("review,stars\nfine,five\ndull,two\n", "utf-8")
+def test_labels_that_are_wrong(fails, workdir):
+    (workdir / "wrong.csv").write_text("review,stars\nfine,five\ndull,two\n", "utf-8")
     assert fails(1, "evaluate", "run", "--data", "wrong.csv") == (
         "wrong.csv:3: the training data have no label 'two'; expected one of five, one, three"
     )
-    (place / "wrong.csv").write_text("review,stars\nfine,five\ncold,one\ndull,\n", "utf-8")
+    (workdir / "wrong.csv").write_text("review,stars\nfine,five\ncold,one\ndull,\n", "utf-8")
     assert fails(1, "train", "run.toml", "--out", "no", "data.train.file=wrong.csv") == (
         "wrong.csv:4: the label is empty; give one, or leave the line out"
     )
-    assert not (place / "no").exists()
+    assert not (workdir / "no").exists()
 
 
 def test_commands_that_do_not_fit(fails):
@@ -165,11 +144,10 @@ def test_options_that_do_not_fit(fails):
     )
 
 
-def test_predict_refuses_other_runs(headway, fails, place):
-    lines = "task = 'language'\n[data]\ntrain = 'lines.txt'\n[text]\nkind = 'words'\n"
-    small = "[model]\nd_model = 8\nn_heads = 2\nd_ff = 8\nlayers = 1\nfamily = 'decoder'\n"
-    (place / "language.toml").write_text(lines + small + "[train]\nsteps = 1\n", "utf-8")
-    assert headway("train", "language.toml", "--out", "language")[0] == 0
+def test_predict_refuses_other_runs(fails, workdir):
+    decoder = ENCODER | {"family": "decoder"}
+    data = {"train": "lines.txt"}
+    train_runs(language=run_file(data, decoder, task="language", train={"steps": 1}))
     assert fails(2, "predict", "language") == (
         "headway predict has no use for language, which was trained for task 'language'; "
         "try headway evaluate language or headway generate language or headway score language"

@@ -1,40 +1,33 @@
-"""`headway embed` and `headway fill` as a user runs them."""
+"""`headway embed` and `headway fill` as a user runs them: runs with an encoder."""
 
 import json
 
 import numpy as np
 import pytest
-from cli_place import commands_in
+from cli_workdir import ENCODER, SIZES, commands_in, run_file, train_runs
 
-from headway.cli import main
-
-MODEL = """
-[model]
-family = "encoder"
-d_model = 16
-d_ff = 16
-n_heads = 2
-layers = 1
-dropout = 0.0
-[train]
-steps = {steps}
-lr = 0.01
-batch_tokens = 256
-"""
-RUNS = {
-    "labels": ('task = "classify"\ndata.train = "labels.tsv"\ndata.max_length = 12\n', 3),
-    "bert": ('task = "pretrain"\ndata.train = "lines.txt"\ndata.block = 12\n', 150),
-    "bart": (
-        'task = "pretrain"\ndata.train = "lines.txt"\ndata.block = 12\n'
-        'pretrain.objective = "bart"\n',
-        1,
+TRAIN = {"lr": 0.01, "batch_tokens": 256}
+TEXTS = {"train": "lines.txt", "block": 12}
+RUN_FILES = {
+    "labels": run_file(
+        {"train": "labels.tsv", "max_length": 12}, ENCODER, task="classify", train={"steps": 3}
+    ),
+    "bert": run_file(
+        TEXTS, ENCODER | {"dropout": 0.0}, task="pretrain", train={"steps": 150, **TRAIN}
+    ),
+    "bart": run_file(
+        TEXTS,
+        SIZES | {"family": "transformer"},
+        task="pretrain",
+        pretrain={"objective": "bart"},
+        train={"steps": 1},
     ),
 }
 LINES = ["the bank of the river", "money in the bank", "the river of money", "the bank of money"]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def workdir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("embed")
     (folder / "lines.txt").write_text("\n".join(LINES * 5) + "\n", "utf-8")
     (folder / "texts.txt").write_text("\n".join(LINES) + "\n", "utf-8")
@@ -42,12 +35,7 @@ def place(tmp_path_factory):
     labels = "".join(f"{line}\t{'wet' if 'river' in line else 'dry'}\n" for line in LINES * 3)
     (folder / "labels.tsv").write_text(labels, "utf-8")
     with commands_in(folder):
-        for name, (head, steps) in RUNS.items():
-            model = MODEL.format(steps=steps)
-            if name == "bart":
-                model = model.replace('"encoder"', '"transformer"').replace("\nlayers = 1", "")
-            (folder / f"{name}.toml").write_text(f'{head}text.kind = "words"\n{model}', "utf-8")
-            assert main(["train", f"{name}.toml", "--out", name]) == 0
+        train_runs(**RUN_FILES)
         yield folder
 
 
@@ -65,7 +53,7 @@ def test_one_object_for_each_line(headway, run):
     assert headway("embed", run, "--json", typed=typed)[1] == stdout
 
 
-def test_vectors_in_a_file_are_the_same(headway, place):
+def test_vectors_in_a_file_are_the_same(headway, workdir):
     vectors = np.array(
         [
             json.loads(line)["vector"]
@@ -75,7 +63,7 @@ def test_vectors_in_a_file_are_the_same(headway, place):
     code, stdout, _ = headway("embed", "bert", "texts.txt", "--out", "vectors.npy")
     assert code == 0
     assert stdout == "vectors.npy: 4 vectors of 16 numbers\n"
-    found = np.load(place / "vectors.npy")
+    found = np.load(workdir / "vectors.npy")
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, vectors, atol=1e-6)
     code, stdout, _ = headway(
@@ -83,7 +71,7 @@ def test_vectors_in_a_file_are_the_same(headway, place):
     )
     assert code == 0
     assert json.loads(stdout) == {"out": "odd.name", "n": 4, "width": 16}
-    np.testing.assert_allclose(np.linalg.norm(np.load(place / "odd.name"), axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(np.load(workdir / "odd.name"), axis=1), 1, atol=1e-5)
 
 
 def test_poolings_differ(headway):
@@ -132,7 +120,7 @@ def test_nearest_texts(headway):
     assert len(first["nearest"]) == 4  # there are no more
 
 
-def test_what_embed_refuses(fails, place):
+def test_what_embed_refuses(fails, workdir):
     assert fails(2, "embed", "bert", "texts.txt", "--compare", "--out", "a.npy") == (
         "--out and --compare do not go together; leave out all but one"
     )
@@ -146,9 +134,9 @@ def test_what_embed_refuses(fails, place):
         "--pooling max: expected mean or first"
     )
     assert fails(1, "embed", "bert", "texts.txt", "--word", "bank", "--compare").startswith(
-        "texts.txt:3: the word 'bank' does not stand in it"
+        "texts.txt:3: the word 'bank' does not occur in it"
     )
-    (place / "empty.txt").write_text("", "utf-8")
+    (workdir / "empty.txt").write_text("", "utf-8")
     assert fails(1, "embed", "bert", "empty.txt", "--compare") == (
         "empty.txt: no lines; expected a text in each"
     )
@@ -157,14 +145,14 @@ def test_what_embed_refuses(fails, place):
         "the model of bart is of the family 'transformer', which gives no states of a text; "
         "take a run of one of recurrent_encoder, encoder, unilm"
     )
-    (place / "long.txt").write_text("the " * 30 + "\n", "utf-8")
+    (workdir / "long.txt").write_text("the " * 30 + "\n", "utf-8")
     assert fails(1, "embed", "labels", "long.txt").startswith(
         "long.txt:1 has 31 tokens and the model was trained with at most 12; shorten it, or"
     )
 
 
-def test_long_texts_are_cut_if_asked(headway, place):
-    (place / "long.txt").write_text("the " * 30 + "\n", "utf-8")
+def test_long_texts_are_cut_if_asked(headway, workdir):
+    (workdir / "long.txt").write_text("the " * 30 + "\n", "utf-8")
     assert headway("embed", "labels", "long.txt", "--cut")[0] == 0
 
 
@@ -210,4 +198,4 @@ def test_what_fill_refuses(fails):
 def test_help_says_what_the_brackets_are(headway):
     code, stdout, _ = headway("fill", "--help")
     assert code == 0
-    assert "[MASK] stand for the control token" in " ".join(stdout.split())
+    assert "[MASK] in TEXT is the mask token" in " ".join(stdout.split())

@@ -6,7 +6,7 @@ import sys
 from itertools import pairwise
 
 import pytest
-from cli_place import commands_in
+from cli_workdir import commands_in
 
 from headway.cli import main
 
@@ -33,7 +33,7 @@ MODELS = {
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def workdir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("generate")
     (folder / "book.txt").write_text(BOOK + "日本 🎉\n" * 5, "utf-8")
     (folder / "prompt.txt").write_text("a dog\nsaw\n", "utf-8")
@@ -81,7 +81,7 @@ class Screen(io.StringIO):
         self.moments.append(self.getvalue())
 
 
-def test_one_output_is_shown_as_it_grows_in_whole_characters(place, monkeypatch):
+def test_one_output_is_shown_as_it_grows_in_whole_characters(workdir, monkeypatch):
     screen = Screen()
     monkeypatch.setattr(sys, "stdout", screen)
     assert main(["generate", "bytes", "日本", "--temperature", "1.5", "--max-length", "40"]) == 0
@@ -169,7 +169,7 @@ def test_a_prompt_that_is_too_long(fails, headway):
     prompt = "the cat sat on the mat"
     assert fails(1, "generate", "decoder", prompt) == (
         "the prompt has 22 tokens and the model can look back at 15 of them at most; "
-        "shorten it, or go on with its end alone (--cut)"
+        "shorten it, or continue its end alone (--cut)"
     )
     code, stdout, _ = headway("generate", "decoder", prompt, "--cut", "--max-length", "50")
     assert code == 0
@@ -177,7 +177,7 @@ def test_a_prompt_that_is_too_long(fails, headway):
     assert headway("generate", "chain", prompt)[0] == 0
 
 
-def test_what_is_refused(fails, place):
+def test_what_is_refused(fails, workdir):
     assert fails(2, "generate", "chain", "a", "--file", "prompt.txt") == (
         "PROMPT and --file both give the prompt; leave one of them out"
     )
@@ -194,8 +194,8 @@ def test_what_is_refused(fails, place):
         "search.min_ratio follows a source"
     )
     assert "temperature" in fails(2, "generate", "chain", "a", "--temperature", "0")
-    (place / "pairs.tsv").write_text("a b\tc d\n" * 4, "utf-8")
-    (place / "pairs.toml").write_text(
+    (workdir / "pairs.tsv").write_text("a b\tc d\n" * 4, "utf-8")
+    (workdir / "pairs.toml").write_text(
         'data.train = "pairs.tsv"\ntext.kind = "words"\ntrain.steps = 1\nmodel.d_model = 8\n'
         "model.n_heads = 2\n",
         "utf-8",

@@ -5,7 +5,7 @@ import math
 import random
 
 import pytest
-from cli_place import commands_in
+from cli_workdir import commands_in
 
 from headway.cli import main
 
@@ -38,7 +38,7 @@ batch_tokens = 256
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def workdir(tmp_path_factory):
     """Sentences whose letters are easy to foresee, and a run trained on them."""
     folder = tmp_path_factory.mktemp("language")
     draw = random.Random(1)
@@ -52,7 +52,7 @@ def place(tmp_path_factory):
         yield folder
 
 
-def test_it_learns_and_says_how_well(headway, place):
+def test_it_learns_and_says_how_well(headway, workdir):
     code, stdout, _ = headway("evaluate", "run", "--json")
     assert code == 0
     record = json.loads(stdout)
@@ -69,7 +69,7 @@ def test_it_learns_and_says_how_well(headway, place):
     assert loss["low"] < loss["value"] < loss["high"]
     assert loss["value"] < 1.6  # 20 letters taken alone would cost 2.8
     assert metrics["bits_per_character"]["value"] == pytest.approx(loss["value"] / math.log(2))
-    text = (place / "book.txt").read_text("utf-8")
+    text = (workdir / "book.txt").read_text("utf-8")
     assert record["tokens"] == len(text) - int(len(text) * 0.8) + 1
     assert (record["n"], record["unknown"], record["window"]) == (1, 0, 16)
     assert record["weights"]["rule"] == "best by loss"
@@ -139,13 +139,13 @@ def test_options_that_do_not_fit_are_refused(fails):
     )
 
 
-def test_a_model_that_does_not_fit_is_refused(fails, place):
-    (place / "odd.toml").write_text(
+def test_a_model_that_does_not_fit_is_refused(fails, workdir):
+    (workdir / "odd.toml").write_text(
         'task = "language"\ndata.train = "lines.txt"\nmodel.family = "transformer"\n', "utf-8"
     )
     message = fails(2, "train", "odd.toml", "--out", "no")
     assert "goes without a source, which model.family = 'transformer' does not" in message
-    assert not (place / "no").exists()
+    assert not (workdir / "no").exists()
 
 
 # Models that count
@@ -160,8 +160,8 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_markov_chain_is_counted_saved_evaluated_and_scored(name, headway, place):
-    (place / f"{name}.toml").write_text(COUNTED + SETTINGS[name], "utf-8")
+def test_a_markov_chain_is_counted_saved_evaluated_and_scored(name, headway, workdir):
+    (workdir / f"{name}.toml").write_text(COUNTED + SETTINGS[name], "utf-8")
     code, stdout, stderr = headway("train", f"{name}.toml", "--out", name)
     assert code == 0, stderr
     assert "weights:  counted, step 0" in stdout
@@ -169,7 +169,7 @@ def test_a_markov_chain_is_counted_saved_evaluated_and_scored(name, headway, pla
     code, stdout, _ = headway("evaluate", name, "--json")
     assert code == 0
     loss = json.loads(stdout)["metrics"]["loss"]["value"]
-    assert loss == pytest.approx(logged_loss(place / name), rel=1e-5)
+    assert loss == pytest.approx(logged_loss(workdir / name), rel=1e-5)
     code, stdout, _ = headway("score", name, "--data", "lines.txt", "--format", "lines", "--json")
     assert code == 0
     first, *_ = map(json.loads, stdout.splitlines())
@@ -183,22 +183,22 @@ def logged_loss(run):
     return found
 
 
-def test_higher_orders_see_more_and_go_together_with_networks(headway, place):
+def test_higher_orders_see_more_and_go_together_with_networks(headway, workdir):
     for name in ("unigram", "chain"):
-        (place / f"{name}.toml").write_text(COUNTED + SETTINGS[name], "utf-8")
+        (workdir / f"{name}.toml").write_text(COUNTED + SETTINGS[name], "utf-8")
         headway("train", f"{name}.toml", "--out", f"{name}-2")
-    assert logged_loss(place / "chain-2") < logged_loss(place / "unigram-2") - 1
+    assert logged_loss(workdir / "chain-2") < logged_loss(workdir / "unigram-2") - 1
     code, stdout, _ = headway("evaluate", "run", "--with", "chain-2", "--json")
     assert code == 0
     alone = json.loads(headway("evaluate", "run", "--json")[1])["metrics"]["loss"]["value"]
     assert json.loads(stdout)["metrics"]["loss"]["value"] < alone
 
 
-def test_a_recurrent_language_model_learns(headway, place):
+def test_a_recurrent_language_model_learns(headway, workdir):
     settings = 'family = "recurrent_decoder"\ncell = "lstm"\nd_model = 24\n'
     learned = "\n[train]" + RUN_FILE.partition("[train]")[2]
     given = COUNTED.replace('family = "markov"\n', settings) + learned
-    (place / "lstm.toml").write_text(given, "utf-8")
+    (workdir / "lstm.toml").write_text(given, "utf-8")
     assert headway("train", "lstm.toml", "--out", "lstm")[0] == 0
     code, stdout, _ = headway("evaluate", "lstm", "--json")
     assert code == 0
@@ -225,19 +225,19 @@ def test_a_recurrent_language_model_learns(headway, place):
         ),
     ],
 )
-def test_what_cannot_be_counted_leaves_nothing_behind(settings, message, fails, place):
-    (place / "short.txt").write_text("abc\nb\n\n", "utf-8")
-    (place / "short.toml").write_text(
+def test_what_cannot_be_counted_leaves_nothing_behind(settings, message, fails, workdir):
+    (workdir / "short.txt").write_text("abc\nb\n\n", "utf-8")
+    (workdir / "short.toml").write_text(
         'task = "language"\ndata.train = "short.txt"\ntext.kind = "characters"\n'
         f'[model]\nfamily = "markov"\n{settings}',
         "utf-8",
     )
     assert fails(2, "train", "short.toml", "--out", "short") == message
-    assert not (place / "short").exists()
+    assert not (workdir / "short").exists()
 
 
-def test_a_markov_chain_does_not_translate(fails, place):
-    (place / "pairs.toml").write_text(
+def test_a_markov_chain_does_not_translate(fails, workdir):
+    (workdir / "pairs.toml").write_text(
         'data.train = "pairs.tsv"\nmodel.family = "markov"\n', "utf-8"
     )
     message = fails(2, "train", "pairs.toml", "--out", "no")

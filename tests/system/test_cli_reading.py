@@ -1,53 +1,25 @@
 """Pairs, tags, answers and values from the command line: trained, used, and what is refused."""
 
-import io
 import json
 import random
-import sys
 
 import pytest
-from cli_place import commands_in
+from cli_workdir import ENCODER, commands_in, run_file, train_runs
 
 from headway import api
-from headway.cli import main
-from headway.serve.desk import Desk
 from headway.serve.limits import Limits
+from headway.serve.validate import RequestValidator
 
-RUN_FILE = """
-task = "{task}"
-
-[data]
-{data}
-max_length = {max_length}
-
-[text]
-kind = "words"
-
-[model]
-family = "encoder"
-d_model = 16
-d_ff = 32
-n_heads = 2
-layers = 1
-dropout = 0.0
-segments = 2
-
-[train]
-steps = {steps}
-evaluate_every = 50
-lr = 0.01
-batch_tokens = 512
-"""
-PEOPLE, PLACES = ["Ann", "Bob", "Eve"], ["Rome", "Oslo", "New York"]
+PEOPLE, TOWNS = ["Ann", "Bob", "Eve"], ["Rome", "Oslo", "New York"]
 
 
 def tagged(n, seed):
-    """CoNLL's columns with IOB1 tags: people, and places of one or two words."""
+    """CoNLL's columns with IOB1 tags: people, and towns of one or two words."""
     draw = random.Random(seed)
     lines = ["-DOCSTART- -X- O", ""]
     for _ in range(n):
-        person, place = draw.choice(PEOPLE), draw.choice(PLACES)
-        words = [(person, "I-PER"), ("saw", "O"), *((word, "I-LOC") for word in place.split())]
+        person, town = draw.choice(PEOPLE), draw.choice(TOWNS)
+        words = [(person, "I-PER"), ("saw", "O"), *((word, "I-LOC") for word in town.split())]
         if draw.random() < 0.5:
             words += [(draw.choice(PEOPLE), "I-PER"), (draw.choice(PEOPLE), "B-PER")]
         lines += [f"{word} X {tag}" for word, tag in [*words, (".", "O")]] + [""]
@@ -55,18 +27,18 @@ def tagged(n, seed):
 
 
 def asked(n, seed):
-    """SQuAD's JSON: the place in a text, if there is one."""
+    """SQuAD's JSON: the town in a text, if there is one."""
     draw = random.Random(seed)
     articles = []
     for i in range(n):
         words = draw.choices(["it", "was", "a", "day", "in", "spring"], k=draw.randint(8, 30))
         answers = []
         if draw.random() < 0.7:
-            place = draw.choice(PLACES)
+            town = draw.choice(TOWNS)
             before = draw.randint(0, len(words))
-            words.insert(before, place)
+            words.insert(before, town)
             start = len(" ".join(words[:before])) + (before > 0)
-            answers = [{"text": place, "answer_start": start}]
+            answers = [{"text": town, "answer_start": start}]
         question = {"question": "where ?", "id": str(i), "answers": answers}
         articles.append({"paragraphs": [{"context": " ".join(words), "qas": [question]}]})
     return json.dumps({"data": articles})
@@ -86,28 +58,31 @@ def pairs(n, seed, header):
     return "\n".join(lines) + "\n"
 
 
-def sets(form):
-    return "\n".join(f"{name} = {form.format(name)}" for name in ("train", "valid", "test"))
-
-
-DATA = {
-    "tag": ('{{ file = "tag.{}", format = "conll" }}', 20, 100),
-    "answer": ('{{ file = "answer.{}.json", format = "squad" }}', 16, 200),
-    "classify": (
-        '{{ file = "classify.{}.tsv", text = "first", text2 = "second", label = "same" }}',
-        20,
-        50,
-    ),
-    "regress": (
-        '{{ file = "regress.{}.tsv", text = "first", text2 = "second", value = "score" }}',
-        20,
-        150,
-    ),
+PAIR = {"text": "first", "text2": "second"}
+CORPORA = {
+    "tag": {"file": "tag.{}", "format": "conll"},
+    "answer": {"file": "answer.{}.json", "format": "squad"},
+    "classify": {"file": "classify.{}.tsv", **PAIR, "label": "same"},
+    "regress": {"file": "regress.{}.tsv", **PAIR, "value": "score"},
 }
+STEPS = {"tag": 100, "answer": 200, "classify": 50, "regress": 150}
+
+
+def run_file_of(task):
+    corpus = CORPORA[task]
+    sets = {
+        name: corpus | {"file": corpus["file"].format(name)} for name in ("train", "valid", "test")
+    }
+    return run_file(
+        {**sets, "max_length": 16 if task == "answer" else 20},
+        ENCODER | {"d_ff": 32, "dropout": 0.0, "segments": 2},
+        task=task,
+        train={"steps": STEPS[task], "evaluate_every": 50, "lr": 0.01, "batch_tokens": 512},
+    )
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def workdir(tmp_path_factory):
     """A run for each task, in folders of their names."""
     folder = tmp_path_factory.mktemp("reading")
     for seed, name in enumerate(("train", "valid", "test")):
@@ -117,10 +92,7 @@ def place(tmp_path_factory):
         (folder / f"classify.{name}.tsv").write_text(pairs(n, seed, "same"), "utf-8")
         (folder / f"regress.{name}.tsv").write_text(pairs(n, seed, "score"), "utf-8")
     with commands_in(folder):
-        for task, (form, max_length, steps) in DATA.items():
-            text = RUN_FILE.format(task=task, data=sets(form), max_length=max_length, steps=steps)
-            (folder / f"{task}.toml").write_text(text, "utf-8")
-            assert main(["train", f"{task}.toml", "--out", task]) == 0
+        train_runs(**{task: run_file_of(task) for task in CORPORA})
         yield folder
 
 
@@ -167,25 +139,24 @@ def test_the_parts_of_questions_are_told_apart(headway):
     assert record["answers_may_lack"]
 
 
-def test_tags_of_lines(headway, place):
-    (place / "lines.txt").write_text("Ann saw  New York .\n\nBob Eve saw Rome\n", "utf-8")
+def test_tags_of_lines(headway, workdir):
+    (workdir / "lines.txt").write_text("Ann saw  New York .\n\nBob Eve saw Rome\n", "utf-8")
     code, stdout, _ = headway("predict", "tag", "lines.txt")
     assert code == 0
     assert stdout == "I-PER O I-LOC I-LOC O\n\nI-PER B-PER O I-LOC\n"
     first = json.loads(headway("predict", "tag", "lines.txt", "--json")[1].splitlines()[0])
     assert first["words"] == ["Ann", "saw", "New", "York", "."]
     assert first["tags"] == ["I-PER", "O", "I-LOC", "I-LOC", "O"]
-    place_found = first["entities"][1]
-    assert (place_found["type"], place_found["text"]) == ("LOC", "New York")
-    assert (place_found["start"], place_found["end"]) == (2, 4)
-    assert place_found["probability"] == min(first["probabilities"][2:4])
+    town = first["entities"][1]
+    assert (town["type"], town["text"]) == ("LOC", "New York")
+    assert (town["start"], town["end"]) == (2, 4)
+    assert town["probability"] == min(first["probabilities"][2:4])
 
 
-def test_answers_of_lines_and_of_files(headway, place, monkeypatch):
+def test_answers_of_lines_and_of_files(headway):
     text = "it was a day in Oslo it was a day " + "in spring " * 9
-    typed = io.TextIOWrapper(io.BytesIO(f"where ?\t{text}\nwhere ?\tit was a day\n".encode()))
-    monkeypatch.setattr(sys, "stdin", typed)
-    code, stdout, _ = headway("predict", "answer", "--json")
+    typed = f"where ?\t{text}\nwhere ?\tit was a day\n"
+    code, stdout, _ = headway("predict", "answer", "--json", typed=typed)
     assert code == 0
     first, second = map(json.loads, stdout.splitlines())
     assert (first["question"], first["context"]) == ("where ?", text)
@@ -198,8 +169,8 @@ def test_answers_of_lines_and_of_files(headway, place, monkeypatch):
     assert (code, len(stdout.splitlines())) == (0, 60)
 
 
-def test_labels_and_values_of_pairs(headway, place):
-    (place / "pairs.txt").write_text("a day\tso very\na day warm\tso\n", "utf-8")
+def test_labels_and_values_of_pairs(headway, workdir):
+    (workdir / "pairs.txt").write_text("a day\tso very\na day warm\tso\n", "utf-8")
     _, stdout, _ = headway("predict", "classify", "pairs.txt")
     assert [line.split("\t")[0] for line in stdout.splitlines()] == ["yes", "no"]
     record = json.loads(headway("predict", "classify", "pairs.txt", "--json")[1].splitlines()[0])
@@ -212,26 +183,26 @@ def test_labels_and_values_of_pairs(headway, place):
     assert len(stdout.splitlines()) == 60
 
 
-def test_data_of_ones_own(headway, place):
-    lines = [line.split() for line in (place / "tag.test").read_text("utf-8").splitlines()[2:]]
+def test_data_of_ones_own(headway, workdir):
+    lines = [line.split() for line in (workdir / "tag.test").read_text("utf-8").splitlines()[2:]]
     sentences = "\n".join(word[0] if word else "" for word in lines)
     assert sentences
     code, stdout, stderr = headway("evaluate", "tag", "--data", "tag.test", "--json")
     assert code == 0, stderr
     assert json.loads(stdout)["metrics"]["entity_f1"]["value"] > 95
-    (place / "w").write_text("Ann saw Rome\n", "utf-8")
-    (place / "t").write_text("I-PER O I-LOC\n", "utf-8")
+    (workdir / "w").write_text("Ann saw Rome\n", "utf-8")
+    (workdir / "t").write_text("I-PER O I-LOC\n", "utf-8")
     given = ["--source", "w", "--target", "t", "--outputs", "out"]
     assert headway("evaluate", "tag", *given)[0] == 0
-    assert (place / "out").read_text("utf-8") == "I-PER O I-LOC\n"
+    assert (workdir / "out").read_text("utf-8") == "I-PER O I-LOC\n"
     for task, file in (("classify", "classify.test.tsv"), ("answer", "answer.test.json")):
         code, stdout, stderr = headway("evaluate", task, "--data", file, "--json")
         assert code == 0, stderr
         assert json.loads(stdout)["n"] == 60
 
 
-def test_long_sentences_are_refused_or_cut(headway, fails, place):
-    (place / "long.txt").write_text("Ann\n" + "saw Rome Bob " * 20 + "\n", "utf-8")
+def test_long_sentences_are_refused_or_cut(headway, fails, workdir):
+    (workdir / "long.txt").write_text("Ann\n" + "saw Rome Bob " * 20 + "\n", "utf-8")
     assert fails(1, "predict", "tag", "long.txt") == (
         "long.txt:2 has 61 tokens and the model was trained with at most 20; shorten it, or have "
         "it cut into parts (--cut)"
@@ -239,7 +210,7 @@ def test_long_sentences_are_refused_or_cut(headway, fails, place):
     code, stdout, _ = headway("predict", "tag", "long.txt", "--cut")
     assert code == 0
     assert stdout.splitlines()[1].split() == ["O", "I-LOC", "I-PER"] * 20
-    (place / "asked.txt").write_text("where ? " * 9 + "\tin Rome\n", "utf-8")
+    (workdir / "asked.txt").write_text("where ? " * 9 + "\tin Rome\n", "utf-8")
     assert fails(1, "predict", "answer", "asked.txt") == (
         "asked.txt:1 has 18 tokens, and of the 16 that the model reads at once half are for the "
         "text; shorten it, or have it cut off (--cut)"
@@ -247,8 +218,8 @@ def test_long_sentences_are_refused_or_cut(headway, fails, place):
     assert headway("predict", "answer", "asked.txt", "--cut")[0] == 0
 
 
-def test_lines_that_are_no_pairs(fails, place):
-    (place / "bad.txt").write_text("a day\tso\na day\n", "utf-8")
+def test_lines_that_are_no_pairs(fails, workdir):
+    (workdir / "bad.txt").write_text("a day\tso\na day\n", "utf-8")
     assert fails(1, "predict", "classify", "bad.txt") == (
         "bad.txt:2: 1 field where text and text2 were expected, with a tab between them; or read "
         "the file as a table with --format"
@@ -256,12 +227,12 @@ def test_lines_that_are_no_pairs(fails, place):
     assert fails(1, "predict", "answer", "bad.txt").startswith("bad.txt:2: 1 field where question")
 
 
-def test_bad_data(fails, place):
+def test_bad_data(fails, workdir):
     def trained(task, name, text):
-        (place / name).write_text(text, "utf-8")
+        (workdir / name).write_text(text, "utf-8")
         arguments = [f"data.valid.file={name}", "--out", "no"]
         message = fails(1, "train", f"{task}.toml", *arguments)
-        assert not (place / "no").exists()
+        assert not (workdir / "no").exists()
         return message
 
     assert trained("tag", "bad.conll", "Ann X I-PER\nsaw X O\n\nit X I-ORG\n") == (
@@ -276,8 +247,8 @@ def test_bad_data(fails, place):
     assert trained("regress", "bad.tsv", "first\tsecond\tscore\na\tb\t3,5\n") == (
         "bad.tsv:2: the value '3,5' is no number; expected one such as 3.5"
     )
-    (place / "w").write_text("Ann\nAnn saw Rome\n", "utf-8")
-    (place / "t").write_text("I-PER\nI-PER O\n", "utf-8")
+    (workdir / "w").write_text("Ann\nAnn saw Rome\n", "utf-8")
+    (workdir / "t").write_text("I-PER\nI-PER O\n", "utf-8")
     assert fails(1, "evaluate", "tag", "--source", "w", "--target", "t") == (
         "w:2: 3 words and 2 tags; expected a tag for each word"
     )
@@ -298,7 +269,7 @@ def test_sections_and_options_that_do_not_fit(fails):
         assert "try headway evaluate" in fails(2, *verb)
 
 
-def test_they_can_be_looked_into(headway, fails, place):
+def test_they_can_be_looked_into(headway, fails, workdir):
     code, stdout, _ = headway("view", "tag", "Ann saw Rome .", "--json", "--out", "tag.html")
     [output] = json.loads(stdout)["outputs"]
     assert (code, output["text"], output["words"]) == (
@@ -306,7 +277,7 @@ def test_they_can_be_looked_into(headway, fails, place):
         "B-PER O B-LOC O",
         ["Ann", "saw", "Rome", "."],
     )
-    assert (place / "tag.html").exists()
+    assert (workdir / "tag.html").exists()
     _, stdout, _ = headway("view", "answer", "where ?\tit was in Oslo in spring", "--json")
     best = json.loads(stdout)["outputs"][0]
     assert (best["text"], best["span"]) == ("Oslo", [10, 14])
@@ -331,18 +302,18 @@ def test_a_classifier_of_pairs_can_be_looked_into(headway, fails):
     )
 
 
-def test_they_can_be_served(place):
-    for task in DATA:
-        desk = Desk(task, api.load(place / task), Limits())
-        assert desk.verbs == ("predict", "embed", "inspect")
+def test_they_can_be_served(workdir):
+    for task in CORPORA:
+        validator = RequestValidator(task, api.load(workdir / task), Limits())
+        assert validator.verbs == ("predict", "embed", "inspect")
 
 
-def test_info_and_reports(headway, place):
+def test_info_and_reports(headway, workdir):
     shown = {"tag": "words, 5 tags", "answer": " words", "classify": "2 labels"}
     for task, text in shown.items():
         assert text in headway("info", task)[1]
     for task, metric in (("tag", "Entity F1"), ("answer", "F1"), ("regress", "Spearman")):
-        page = (place / task / "report.html").read_text("utf-8")
+        page = (workdir / task / "report.html").read_text("utf-8")
         assert metric in page
         assert "headway predict" in page
     record = json.loads(headway("info", "tag", "--json")[1])
@@ -350,7 +321,7 @@ def test_info_and_reports(headway, place):
 
 
 def test_ensembles(headway):
-    for task in DATA:
+    for task in CORPORA:
         code, stdout, _ = headway("evaluate", task, "--with", task, "--json")
         assert code == 0
         alone = json.loads(headway("evaluate", task, "--json")[1])["metrics"]

@@ -13,33 +13,19 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from cli_workdir import commands_in, run_file, train_runs
 
 import headway
 from headway.cli import main
 from headway.cli.serve import named, read_token
 from headway.errors import ConfigError, DataError
 
-RUN = """
-task = "translate"
-[data]
-train = "pairs.tsv"
-max_length = 40
-[text]
-kind = "characters"
-[model]
-d_model = 16
-d_ff = 16
-n_heads = 2
-encoder_layers = 1
-decoder_layers = 1
-[train]
-steps = 20
-batch_tokens = 128
-lr = 1e-2
-[search]
-beam = 3
-max_length = 48
-"""
+RUN_FILE = run_file(
+    {"train": "pairs.tsv", "max_length": 40},
+    text="characters",
+    train={"steps": 20, "batch_tokens": 128, "lr": 1e-2},
+    search={"beam": 3, "max_length": 48},
+)
 WORDS = ["abc", "cab", "bca", "bac", "acb", "cba", "aab", "bbc", "cca", "abab", "caca"]
 # One worker and no batching, so that work can be seen to wait; time enough for a busy machine.
 USUAL = ["--port", "0", "--json", "--workers", "1", "--batch-tokens", "1", "--max-seconds", "200"]
@@ -49,10 +35,8 @@ USUAL = ["--port", "0", "--json", "--workers", "1", "--batch-tokens", "1", "--ma
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("serve")
     (folder / "pairs.tsv").write_text("".join(f"{w}\t{w[::-1]}\n" for w in WORDS * 2))
-    (folder / "run.toml").write_text(RUN)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        headway.train(headway.read_config(folder / "run.toml"), folder / "mine")
+    with commands_in(folder):
+        train_runs(mine=RUN_FILE)
     return folder / "mine"
 
 
@@ -323,7 +307,7 @@ def test_a_missing_extra_is_named(run, capsys, monkeypatch, package):
     code, line = refused(capsys, run, "--port", "0", "--workers", "1")
     assert code == 1
     assert line.startswith(f"headway serve needs the package {package.replace('_', '-')!r}")
-    assert line.endswith("pip install 'headway[serve]'")
+    assert line.endswith("pip install 'headway-attention[serve]'")
 
 
 def test_names_of_runs(tmp_path):

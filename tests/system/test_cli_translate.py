@@ -5,56 +5,39 @@ import json
 import math
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
-from cli_place import commands_in
+from cli_workdir import TRANSFORMER, commands_in, run_file, start, train_runs
 
 from headway.cli import main
 from headway.cli.options import Grouped
-from headway.cli.translate import translate
+from headway.cli.translate import one_line, translate
 
-RUN_FILE = """
-[data]
-train = "pairs.tsv"
-test = "pairs.tsv"
-max_length = 16
-
-[text]
-kind = "words"
-
-[model]
-d_model = 16
-d_ff = 16
-n_heads = 2
-encoder_layers = 1
-decoder_layers = 2
-
-[train]
-steps = 40
-lr = 0.01
-
-[search]
-beam = 3
-max_length = 12
-"""
+RUN_FILE = run_file(
+    {"train": "pairs.tsv", "test": "pairs.tsv", "max_length": 16},
+    TRANSFORMER | {"decoder_layers": 2},
+    train={"steps": 40, "lr": 0.01},
+    search={"beam": 3, "max_length": 12},
+)
 
 
 EVALUATE = ("evaluate", "run", "--metric", "exact")
+NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def workdir(tmp_path_factory):
     """A folder with two runs of one vocabulary and a run of another."""
-    folder = tmp_path_factory.mktemp("place")
+    folder = tmp_path_factory.mktemp("translate")
     words = ("one", "two", "three", "four", "five", "six")
     rows = [[words[i % 6], words[i // 6 % 6], words[(i * 5) % 6]] for i in range(36)]
     lines = [f"{' '.join(row)}\t{' '.join(reversed(row))}\n" for row in rows]
     (folder / "pairs.tsv").write_text("".join(lines))
-    (folder / "run.toml").write_text(RUN_FILE)
     (folder / "inputs.txt").write_text("one two three\n\nsix\n")
     with commands_in(folder):
-        assert main(["train", "run.toml", "--out", "run"]) == 0
+        train_runs(run=RUN_FILE)
         assert main(["train", "run.toml", "seed=2", "train.steps=8", "--out", "other"]) == 0
         bytewise = ("text.kind=bytes", "train.steps=2", "data.max_length=60")
         assert main(["train", "run.toml", *bytewise, "--out", "bytes"]) == 0
@@ -73,22 +56,89 @@ def records(headway):
     return run
 
 
-@pytest.fixture
-def fails(headway):
-    """Runs a command that must fail with the code and say one line, which is given back."""
-
-    def run(code, *arguments, typed=None):
-        got, stdout, stderr = headway(*arguments, typed=typed)
-        assert (got, stdout) == (code, ""), stderr
-        [line] = stderr.splitlines()
-        assert line.startswith("headway: error: ")
-        return line.removeprefix("headway: error: ")
-
-    return run
-
-
 def texts(records):
     return [record["outputs"][0]["text"] for record in records]
+
+
+# Lines
+
+
+@pytest.fixture(scope="module")
+def inputs(workdir):
+    """A file with a blank line, no end after its last one, and lengths out of order."""
+    file = workdir / "lines.txt"
+    file.write_text("one two three four five six\n\nfive\nthree four")
+    return file
+
+
+def test_order_and_blank_lines_are_kept(headway, inputs):
+    code, stdout, stderr = headway("translate", "run", str(inputs), "--beam", "2")
+    assert (code, stderr) == (0, "")
+    lines = stdout.removesuffix("\n").split("\n")
+    assert len(lines) == 4
+    assert lines[1] == ""
+    _, alone, _ = headway("translate", "run", str(inputs), str(inputs), "--beam", "2")
+    assert alone == stdout * 2
+
+
+def test_standard_input(workdir, inputs):
+    expected = start("translate", "run", str(inputs), cwd=workdir)
+    with open(inputs) as stream:
+        got = start("translate", "run", "--threads", "1", stdin=stream, cwd=workdir)
+    assert got.communicate(timeout=300)[0] == expected.communicate(timeout=300)[0] != ""
+
+
+def test_json(headway, inputs):
+    code, stdout, _ = headway("translate", "run", str(inputs), "--beam", "3", "--json")
+    assert code == 0
+    records = [json.loads(line) for line in stdout.splitlines()]
+    assert [record["source"] for record in records] == inputs.read_text().split("\n")
+    for record in records:
+        assert set(record) == {"source", "outputs"}
+        [best] = record["outputs"]
+        assert {"text", "log_prob", "score", "tokens"} <= set(best)
+        n_ends = best["finished"] if best["text"] else 0  # a blank line is not searched
+        assert len(best["token_log_probs"]) == len(best["tokens"]) + n_ends
+    assert records[1]["outputs"][0]["text"] == ""
+
+
+def test_n_best_lists(headway, inputs):
+    options = ("--beam", "3", "--nbest", "2")
+    code, stdout, _ = headway("translate", "run", str(inputs), *options)
+    assert code == 0
+    rows = [line.split(" ||| ") for line in stdout.splitlines()]
+    # A blank line has one output, itself.
+    assert [row[0] for row in rows] == ["0", "0", "1", "2", "2", "3", "3"]
+    assert all(len(row) == 3 for row in rows)
+    assert float(rows[0][2]) >= float(rows[1][2])
+
+
+def test_long_input_is_taken_in_chunks(headway, inputs, monkeypatch):
+    whole = headway("translate", "run", str(inputs), "--beam", "1")[1]
+    monkeypatch.setattr("headway.cli.translate.CHUNK_LINES", 2)
+    assert headway("translate", "run", str(inputs), "--beam", "1")[1] == whole
+    file = inputs.with_name("long.txt")
+    file.write_text("one\ntwo\n" + "three " * 40 + "\n")
+    code, stdout, stderr = headway("translate", "run", str(file), "--beam", "1")
+    assert code == 1
+    assert len(stdout.splitlines()) == 2, "the lines before are translated"
+    assert re.search(
+        rf"^headway: error: {file}:3 has \d+ tokens and the model was trained with at most 16; "
+        r"shorten it, or split long lines \(--split\)$",
+        stderr,
+    )
+    code, stdout, _ = headway("translate", "run", str(file), "--beam", "1", "--split")
+    assert (code, len(stdout.splitlines())) == (0, 3)
+
+
+def test_line_breaks_inside_an_output_do_not_break_the_order():
+    assert one_line("a\r\nb\u2028c") == "a  b\u2028c"
+
+
+def test_missing_and_damaged_input(fails, workdir):
+    assert "cannot read absent.txt" in fails(1, "translate", "run", "absent.txt")
+    (workdir / "latin.txt").write_bytes("naïve\n".encode("latin-1"))
+    assert fails(1, "translate", "run", "latin.txt").startswith("latin.txt:1: not UTF-8")
 
 
 # Requests
@@ -103,9 +153,9 @@ REQUESTS = [
 ]
 
 
-def test_requests_in_json_lines(records, place):
+def test_requests_in_json_lines(records, workdir):
     content = "".join(json.dumps(request) + "\n" for request in REQUESTS)
-    (place / "asked.jsonl").write_text(content)
+    (workdir / "asked.jsonl").write_text(content)
     found, stderr = records("asked.jsonl")
     said = [text.split() for text in texts(found)]
     assert "six" in said[0]
@@ -115,7 +165,7 @@ def test_requests_in_json_lines(records, place):
     assert said[4] == []
     assert [r["outputs"][0].get("unmet") for r in found] == [[], [], None, ["zero"], None]
     assert stderr == 'headway: warning: asked.jsonl:4: required "zero" is missing\n'
-    with gzip.open(place / "asked.jsonl.gz", "wt") as file:
+    with gzip.open(workdir / "asked.jsonl.gz", "wt") as file:
         file.write(content)
     assert records("asked.jsonl.gz")[0] == found
     typed, stderr = records("--jsonl", typed=content)
@@ -123,8 +173,8 @@ def test_requests_in_json_lines(records, place):
     assert 'standard input:4: required "zero" is missing' in stderr
 
 
-def test_mistakes_in_requests_name_file_and_line(fails, place):
-    (place / "wrong.jsonl").write_text('{"source": "one"}\n{"source": "one", "requires": []}\n')
+def test_mistakes_in_requests_name_file_and_line(fails, workdir):
+    (workdir / "wrong.jsonl").write_text('{"source": "one"}\n{"source": "one", "requires": []}\n')
     assert fails(1, "translate", "run", "wrong.jsonl") == (
         "wrong.jsonl:2: unknown key 'requires'; expected source, require, forbid, prefix"
     )
@@ -154,8 +204,8 @@ def test_a_prefix_that_cannot_be_written(fails):
     )
 
 
-def test_a_glossary(headway, records, fails, place):
-    (place / "terms.tsv").write_text("two\tsix\nsix\tzero | none\n")
+def test_a_glossary(headway, records, fails, workdir):
+    (workdir / "terms.tsv").write_text("two\tsix\nsix\tzero | none\n")
     found, stderr = records("inputs.txt", "--glossary", "terms.tsv")
     assert "six" in texts(found)[0].split()
     assert found[0]["outputs"][0]["unmet"] == []
@@ -164,7 +214,7 @@ def test_a_glossary(headway, records, fails, place):
     code, stdout, stderr = headway("translate", "run", "inputs.txt", "--glossary", "terms.tsv")
     assert code == 0, "a term that is missing is no failure"
     assert stdout.splitlines() == texts(found)
-    (place / "half.tsv").write_text("two\tsix\nthree\n")
+    (workdir / "half.tsv").write_text("two\tsix\nthree\n")
     message = fails(1, "translate", "run", "inputs.txt", "--glossary", "half.tsv")
     assert message.startswith("half.tsv:2: 'three' has no target term")
     assert "absent.tsv" in fails(1, "translate", "run", "inputs.txt", "--glossary", "absent.tsv")
@@ -201,8 +251,8 @@ def test_lengths_repetitions_and_the_stop_rule(records):
     safe, _ = records("inputs.txt", "--stop", "safe")
     plain, _ = records("inputs.txt")
     assert all(
-        one["outputs"][0]["score"] >= other["outputs"][0]["score"] - 1e-6
-        for one, other in zip(safe, plain, strict=True)
+        record["outputs"][0]["score"] >= other["outputs"][0]["score"] - 1e-6
+        for record, other in zip(safe, plain, strict=True)
     )
 
 
@@ -221,6 +271,7 @@ def test_lengths_repetitions_and_the_stop_rule(records):
             "search: n_best=3 does not fit beam=2; n_best lies between 1 and beam: lower n_best",
         ),
         (("--beam", "many"), "Invalid value for '--beam': 'many' is not a whole number; see"),
+        (("--max-length", "0"), "search: max_length = 0: expected"),
         (("--nbest", "0"), "search: n_best = 0: expected a whole number of at least 1"),
         (("--stop", "soon"), 'search: stop = "soon": expected one of "finished", "safe"'),
         (("--temperature", "0.5"), 'search: temperature=0.5 has no meaning with method="beam"'),
@@ -252,7 +303,7 @@ def test_lengths_repetitions_and_the_stop_rule(records):
             ("--engine", "ctranslate2", "--compute-type", "int4"),
             "--compute-type int4: expected one of default, float32, int8",
         ),
-        (("--engine", "quick"), "no engine 'quick'; expected headway or ctranslate2"),
+        (("--engine", "quick"), "--engine quick: expected headway or ctranslate2"),
         (
             ("--trace", "t.jsonl", "--split"),
             "a trace shows one search, and split lines have several; leave out --trace or --split",
@@ -261,8 +312,8 @@ def test_lengths_repetitions_and_the_stop_rule(records):
         (("--sample", "--glossary", "all.tsv"), 'method = "sample" cannot search with required or'),
     ],
 )
-def test_what_does_not_fit_is_said_in_one_line(fails, place, options, message):
-    (place / "all.tsv").write_text("one\tsix\n")
+def test_what_does_not_fit_is_said_in_one_line(fails, workdir, options, message):
+    (workdir / "all.tsv").write_text("one\tsix\n")
     assert fails(2, "translate", "run", "inputs.txt", *options).startswith(message)
 
 
@@ -298,10 +349,10 @@ def test_json_has_the_tokens_with_their_probabilities(records):
 def test_an_output_that_is_not_proven_is_a_warning(headway, records):
     exhaustive = ("--search", "method=exhaustive", "--max-length", "3", "--search")
     found, stderr = records("inputs.txt", *exhaustive, "max_nodes=100000")
-    assert [one["outputs"][0].get("proven") for one in found] == [True, None, True]
+    assert [record["outputs"][0].get("proven") for record in found] == [True, None, True]
     assert stderr == ""
     found, stderr = records("inputs.txt", *exhaustive, "max_nodes=1")
-    assert [one["outputs"][0].get("proven") for one in found] == [False, None, False]
+    assert [record["outputs"][0].get("proven") for record in found] == [False, None, False]
     assert stderr == "".join(
         f"headway: warning: inputs.txt:{line}: not proven to be the best within max_nodes=1; raise "
         "search.max_nodes\n"
@@ -336,10 +387,10 @@ def test_alignments(headway, records):
     assert records("inputs.txt", "--align-layer", "mean")[0] == found
 
 
-def test_traces(headway, place, records, fails):
+def test_traces(headway, workdir, records, fails):
     found, _ = records("inputs.txt", "--trace", "trace.jsonl")
     assert texts(found) == texts(records("inputs.txt")[0])
-    lines = (place / "trace.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (workdir / "trace.jsonl").read_text(encoding="utf-8").splitlines()
     first, blank, last = (json.loads(line) for line in lines)
     assert (first["place"], first["source"]) == ("inputs.txt:1", "one two three")
     assert blank == {"place": "inputs.txt:2", "source": ""}
@@ -355,8 +406,17 @@ def test_traces(headway, place, records, fails):
     )
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
-def test_a_full_disk_is_said(headway):
+@NEEDS_FULL
+def test_a_full_disk_behind_standard_output(fails, monkeypatch):
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert fails(1, "translate", "run", "inputs.txt").startswith(
+            "standard output cannot be written: No space left on device; "
+        )
+
+
+@NEEDS_FULL
+def test_a_full_disk_behind_a_file(headway):
     for option, verb in (("--trace", ["translate", "run", "inputs.txt"]), ("--outputs", EVALUATE)):
         code, _, stderr = headway(*verb, option, "/dev/full")
         assert code == 1
@@ -387,24 +447,24 @@ def test_ensembles_are_evaluated_and_scored(headway):
     code, stdout, _ = headway("evaluate", "run", "--with", "other", "--json", "--beam", "1")
     assert code == 0
     record = json.loads(stdout)
-    assert [one["run"] for one in record["with"]] == ["other"]
+    assert [member["run"] for member in record["with"]] == ["other"]
     table = headway("evaluate", "run", "--with", "other", "--beam", "1")[1]
     assert re.search(r"^with other; weights: .+, step 8$", table, re.MULTILINE)
-    one, two, both = (
+    first, second, both = (
         [json.loads(line) for line in headway("score", *runs, "--json")[1].splitlines()]
         for runs in (["run"], ["other"], ["run", "--with", "other"])
     )
     assert len(both) == 36
-    for a, b, mixed in zip(one, two, both, strict=True):
+    for a, b, mixed in zip(first, second, both, strict=True):
         pairs = zip(a["token_log_probs"], b["token_log_probs"], strict=True)
         mean = [math.log((math.exp(x) + math.exp(y)) / 2) for x, y in pairs]
         assert mixed["token_log_probs"] == pytest.approx(mean, abs=1e-4)
 
 
-def test_a_run_file_that_was_cut_off_between_two_lines(fails, place):
-    shutil.rmtree(place / "hurt", ignore_errors=True)
-    shutil.copytree(place / "run", place / "hurt")
-    file = place / "hurt" / "run.toml"
+def test_a_run_file_that_was_cut_off_between_two_lines(fails, workdir):
+    shutil.rmtree(workdir / "hurt", ignore_errors=True)
+    shutil.copytree(workdir / "run", workdir / "hurt")
+    file = workdir / "hurt" / "run.toml"
     file.write_text(file.read_text().partition("[train]")[0])
     expected = "hurt/run.toml is damaged (no [search] at its end); restore it from a copy"
     assert fails(1, "translate", "hurt", "inputs.txt") == expected
@@ -422,18 +482,18 @@ def test_a_run_file_that_was_cut_off_between_two_lines(fails, place):
         ),
     ],
 )
-def test_a_damaged_run(fails, place, damage, message):
-    shutil.rmtree(place / "hurt", ignore_errors=True)
-    shutil.copytree(place / "run", place / "hurt")
-    file = place / "hurt" / damage
+def test_a_damaged_run(fails, workdir, damage, message):
+    shutil.rmtree(workdir / "hurt", ignore_errors=True)
+    shutil.copytree(workdir / "run", workdir / "hurt")
+    file = workdir / "hurt" / damage
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     for arguments in (["translate", "hurt"], ["translate", "run", "--with", "hurt"]):
         assert re.search(message, fails(1, *arguments, "inputs.txt"))
 
 
-def test_a_foreign_directory(fails, place):
-    (place / "foreign").mkdir(exist_ok=True)
-    (place / "foreign" / "config.json").write_text("{}")
+def test_a_foreign_directory(fails, workdir):
+    (workdir / "foreign").mkdir(exist_ok=True)
+    (workdir / "foreign" / "config.json").write_text("{}")
     for arguments in (["translate", "foreign"], ["translate", "run", "--with", "foreign"]):
         message = fails(1, *arguments, "inputs.txt")
         assert message.startswith("foreign is not a run directory (it has no headway.json); ")
@@ -456,7 +516,7 @@ def test_help_groups_the_options():
         "Options",
         "Search",
         "Sampling",
-        "Terms and beginnings",
+        "Terms and prefixes",
         "Looking inside",
         "Computing",
     ]

@@ -1,78 +1,32 @@
 """`headway view` as a user runs it: pages, pictures, data, and what is refused."""
 
-import io
 import json
 import re
-import sys
+from functools import partial
 
 import pytest
+from cli_workdir import ENCODER, TRANSFORMER, commands_in, run_file, train_runs
 
-from headway.cli import main
-
-RUN_FILE = """
-[data]
-train = "pairs.tsv"
-max_length = 16
-
-[text]
-kind = "words"
-
-[model]
-d_model = 16
-d_ff = 16
-n_heads = 2
-encoder_layers = 1
-decoder_layers = 2
-
-[train]
-steps = 30
-lr = 0.01
-
-[search]
-beam = 3
-max_length = 12
-"""
-RECURRENT = """
-[data]
-train = "pairs.tsv"
-max_length = 16
-
-[text]
-kind = "words"
-
-[model]
-family = "recurrent"
-attention = "none"
-d_model = 8
-
-[train]
-steps = 2
-"""
-CLASSIFIER = """
-task = "classify"
-
-[data]
-train = "labels.tsv"
-
-[text]
-kind = "words"
-
-[model]
-family = "encoder"
-d_model = 16
-d_ff = 16
-n_heads = 2
-layers = 1
-
-[train]
-steps = 2
-"""
-FILES = {"run": RUN_FILE, "none": RECURRENT, "labels": CLASSIFIER}
+DATA = {"train": "pairs.tsv", "max_length": 16}
+RUN_FILES = {
+    "run": run_file(
+        DATA,
+        TRANSFORMER | {"decoder_layers": 2},
+        train={"steps": 30, "lr": 0.01},
+        search={"beam": 3, "max_length": 12},
+    ),
+    "none": run_file(
+        DATA,
+        {"family": "recurrent", "attention": "none", "d_model": 8},
+        train={"steps": 2},
+    ),
+    "labels": run_file({"train": "labels.tsv"}, ENCODER, task="classify", train={"steps": 2}),
+}
 TEXT = "one two three"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def workdir(tmp_path_factory):
     """A folder with a Transformer, a recurrent run without attention, and a classifier."""
     folder = tmp_path_factory.mktemp("viewed")
     words = ("one", "two", "three", "four", "five", "six")
@@ -82,51 +36,37 @@ def place(tmp_path_factory):
     labels = [f"{' '.join(row)}\t{'odd' if 'one' in row else 'even'}\n" for row in rows]
     (folder / "labels.tsv").write_text("".join(labels))
     (folder / "terms.tsv").write_text("one\tsix\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        patch.delenv("HEADWAY_DATA", raising=False)
-        patch.chdir(folder)
-        for name, content in FILES.items():
-            (folder / f"{name}.toml").write_text(content)
-            assert main(["train", f"{name}.toml", "--out", name]) == 0
+    with commands_in(folder):
+        train_runs(**RUN_FILES)
         yield folder
 
 
 @pytest.fixture
-def view(place, capfd):
+def view(headway):
     """Runs `headway view`: exit code, standard output, standard error."""
-
-    def run(*arguments, typed=None):
-        with pytest.MonkeyPatch.context() as patch:
-            if typed is not None:
-                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed)))
-            capfd.readouterr()
-            code = main(["view", *arguments])
-        return code, *capfd.readouterr()
-
-    return run
+    return partial(headway, "view")
 
 
-def test_a_page(view, place):
+def test_a_page(view, workdir):
     code, stdout, stderr = view("run", TEXT, "--out", "new/page.html")
     assert (code, stdout, stderr) == (0, "", "")
-    page = (place / "new" / "page.html").read_text("utf-8")
+    page = (workdir / "new" / "page.html").read_text("utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert TEXT in page
     assert not re.search(r'(src|href)="(https?:)?//', page), "nothing comes from elsewhere"
-    assert [path.name for path in (place / "new").iterdir()] == ["page.html"]
+    assert [path.name for path in (workdir / "new").iterdir()] == ["page.html"]
 
 
-def test_a_page_is_replaced(view, place):
-    (place / "old.html").write_text("old")
+def test_a_page_is_replaced(view, workdir):
+    (workdir / "old.html").write_text("old")
     assert view("run", TEXT, "--out", "old.html")[0] == 0
-    assert (place / "old.html").read_text("utf-8") != "old"
+    assert (workdir / "old.html").read_text("utf-8") != "old"
 
 
-def test_markup_in_the_text_stays_text(view, place):
+def test_markup_in_the_text_stays_text(view, workdir):
     evil = '</script><script>alert(1)</script> & "one" <!--'
     assert view("run", evil, "--out", "evil.html")[0] == 0
-    page = (place / "evil.html").read_text("utf-8")
+    page = (workdir / "evil.html").read_text("utf-8")
     assert "<script>alert" not in page
     assert "<!--" not in page.removeprefix("<!DOCTYPE html>")
 
@@ -162,18 +102,18 @@ def test_a_target(view):
 
 @pytest.mark.parametrize("arguments", [["-"], []])
 def test_standard_input(view, arguments):
-    code, stdout, _ = view("run", *arguments, "--json", typed=b"one two\n")
+    code, stdout, _ = view("run", *arguments, "--json", typed="one two\n")
     assert code == 0
     assert json.loads(stdout)["source"]["text"] == "one two"
 
 
 def test_standard_input_with_nothing_in_it(view):
-    code, stdout, stderr = view("run", "--json", typed=b"")
+    code, stdout, stderr = view("run", "--json", typed="")
     assert (code, stdout) == (1, "")
     assert "the text is blank" in stderr
 
 
-def test_pictures(view, place):
+def test_pictures(view, workdir):
     for name, options in {
         "mean": [],
         "one": ["--attention", "cross", "--layer", "-1", "--head", "1", "--output", "1"],
@@ -182,8 +122,8 @@ def test_pictures(view, place):
     }.items():
         code, _, stderr = view("run", TEXT, "--png", f"{name}.png", *options)
         assert (code, stderr) == (0, "")
-        assert (place / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
-    assert (place / "mean.png").read_bytes() != (place / "one.png").read_bytes()
+        assert (workdir / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+    assert (workdir / "mean.png").read_bytes() != (workdir / "one.png").read_bytes()
 
 
 def test_a_run_without_attention(view):
@@ -235,9 +175,8 @@ def test_a_classifier(view):
     ],
 )
 def test_what_is_refused(view, arguments, code, message):
-    found, stdout, stderr = view("run", *arguments)
-    assert found == code
-    assert stdout == ""
+    exit_code, stdout, stderr = view("run", *arguments)
+    assert (exit_code, stdout) == (code, "")
     assert message in stderr
     assert stderr.count("\n") == 1
     assert stderr.startswith("headway: error: ")
@@ -249,8 +188,8 @@ def test_input_that_is_no_text(view):
     assert "standard input:1: not UTF-8: byte 0xff" in stderr
 
 
-def test_a_directory_that_is_no_run(view, place):
-    (place / "empty").mkdir(exist_ok=True)
+def test_a_directory_that_is_no_run(view, workdir):
+    (workdir / "empty").mkdir(exist_ok=True)
     code, _, stderr = view("empty", TEXT, "--json")
     assert code == 1
     assert stderr.startswith("headway: error: empty")

@@ -2,11 +2,11 @@
 
 import torch
 
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.search import SearchConfig, greedy
 
 BOS, EOS = 1, 2
-SIZES = Vocabularies(9, 9, True)
+SIZES = VocabularySizes(9, 9, True)
 SETTINGS = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.0}
 
 

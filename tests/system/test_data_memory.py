@@ -31,7 +31,7 @@ MEASURE = textwrap.dedent(
     from headway.data.leaks import LeakCheck
     from headway.data.prepare import prepare
     from headway.models.transformer import TransformerConfig
-    from headway.tasks import Translate
+    from headway.tasks.translate import Translate
     from headway.training.display import Silent
     from headway.training.settings import TrainConfig
 
@@ -61,7 +61,7 @@ MEASURE = textwrap.dedent(
     headway.train(config, folder / "run", Stages())
     reached("train")
 
-    codecs = Translate.load(folder / "run" / "codecs").codecs
+    codecs = Translate().load_codecs(folder / "run" / "codecs").codecs
     check = LeakCheck({"valid": [held_out]}, codecs, folder)
     stores = default_cache() / "stores"
     prepared = prepare([corpus], codecs, stores, root=folder, max_length=256, leak_check=check)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from headway.data.batches import Batches
-from headway.data.codecs import TextConfig
-from headway.data.corpora import Corpus
+from headway.data.batching import Batches
+from headway.data.codecs.text import TextConfig
+from headway.data.config import Corpus
+from headway.data.formats.read import read
 from headway.data.prepare import prepare
-from headway.data.read import read
-from headway.tasks import Translate
+from headway.tasks.translate import Translate
 
 pytestmark = pytest.mark.data
 
@@ -20,7 +20,7 @@ CORPUS = Corpus(source="train.lc.norm.tok.en.gz", target="train.lc.norm.tok.de.g
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     root = Path(os.environ["HEADWAY_DATA"])
-    task = Translate.learn(
+    task = Translate().fit_codecs(
         lambda: (row.values for row in read(CORPUS, Translate.columns, root)), TextConfig(size=4000)
     )
     where = tmp_path_factory.mktemp("stores")

@@ -10,15 +10,15 @@ import pytest
 import torch
 
 from headway import api
-from headway.data.codecs import TextConfig
-from headway.data.corpora import DataConfig
+from headway.data.codecs.text import TextConfig
+from headway.data.config import DataConfig
 from headway.models.convolutional import ConvolutionalConfig
 from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
 from headway.runs import RunDir
-from headway.training import fit
-from headway.training.display import Silent
-from headway.training.settings import TrainConfig
+from headway.training import loop
+from headway.training.config import TrainConfig
+from headway.training.progress import Silent
 
 STEPS = 24
 MODELS = {
@@ -52,7 +52,7 @@ class Notes(Silent):
 def config(tmp_path, monkeypatch):
     """Of a run in bfloat16 on a CPU that says it has it."""
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(fit, "LOG_SECONDS", 0.0)  # every update in the log
+    monkeypatch.setattr(loop, "LOG_SECONDS", 0.0)  # every update in the log
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
     draw = random.Random(0)
     lines = ["".join(draw.choices("abcd", k=draw.randint(1, 6))) for _ in range(100)]

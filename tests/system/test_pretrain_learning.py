@@ -5,18 +5,18 @@ import random
 import pytest
 
 from headway import api
-from headway.data.codecs import TextConfig
-from headway.data.corpora import Corpus, DataConfig
+from headway.data.codecs.text import TextConfig
+from headway.data.config import Corpus, DataConfig
 from headway.models.encoder import EncoderConfig
 from headway.models.transformer import TransformerConfig
-from headway.models.unilm import UnilmConfig
-from headway.tasks import CONFIGS
-from headway.training.settings import TrainConfig
+from headway.models.unilm import UnilmModelConfig
+from headway.tasks.pretrain.config import CONFIGS
+from headway.training.config import TrainConfig
 
 SIZES = {"d_model": 32, "d_ff": 64, "n_heads": 2, "dropout": 0.0}
 READER = EncoderConfig(layers=2, segments=2, pooling="first", **SIZES)
 WRITER = TransformerConfig(encoder_layers=1, decoder_layers=1, **SIZES)
-BOTH = UnilmConfig(layers=2, **SIZES)
+BOTH = UnilmModelConfig(layers=2, **SIZES)
 
 
 @pytest.fixture

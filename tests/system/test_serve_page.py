@@ -8,53 +8,25 @@ import sys
 
 import numpy as np
 import pytest
+from cli_workdir import ENCODER, TRANSFORMER, commands_in, run_file, train_runs
 
 import headway
 
 EVIL = "<img src=x onerror=document.title='broken'>"
-RUN = """
-task = "translate"
-[data]
-train = "pairs.tsv"
-valid = "pairs.tsv"
-max_length = 60
-[text]
-kind = "words"
-[model]
-d_model = 16
-d_ff = 16
-n_heads = 2
-encoder_layers = 1
-decoder_layers = 2
-[train]
-steps = 60
-batch_tokens = 256
-lr = 1e-2
-evaluate_every = 30
-[search]
-beam = 3
-max_length = 20
-"""
-READER = """
-task = "{}"
-[data]
-train = "{}"
-[text]
-kind = "words"
-[model]
-family = "encoder"
-d_model = 16
-d_ff = 16
-n_heads = 2
-layers = 1
-segments = 2
-[train]
-steps = 5
-"""
+TRANSLATOR = run_file(
+    {"train": "pairs.tsv", "valid": "pairs.tsv", "max_length": 60},
+    TRANSFORMER | {"decoder_layers": 2},
+    train={"steps": 60, "batch_tokens": 256, "lr": 1e-2, "evaluate_every": 30},
+    search={"beam": 3, "max_length": 20},
+)
 QUESTION, CONTEXT = "which ?", "one two three four five"
 NUMBERS = ["one", "two", "three", "four", "five"]
 WORDS = dict(zip(NUMBERS, ["eins", "zwei", "drei", "vier", "fünf"], strict=True))
 TEXT = "three one two"
+
+
+def encoder_run(task, train):
+    return run_file({"train": train}, ENCODER | {"segments": 2}, task=task, train={"steps": 5})
 
 
 @pytest.fixture(scope="module")
@@ -68,20 +40,17 @@ def runs(tmp_path_factory):
     (folder / "labels.tsv").write_text("".join(f"{' '.join(x)}\t{x[0]}\n" for x in lines))
     (folder / "tags.tsv").write_text("".join(f"{' '.join(x)}\tB-X O O\n" for x in lines))
     (folder / "values.tsv").write_text("".join(f"{' '.join(x)}\t{len(x[0])}\n" for x in lines))
-    asked = {"question": QUESTION, "context": CONTEXT}
-    asked["answers"] = [{"text": "three", "answer_start": 8}]
-    (folder / "answers.jsonl").write_text(f"{json.dumps(asked)}\n" * 8)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
-        for name, text in (
-            ("mine", RUN),
-            ("labels", READER.format("classify", "labels.tsv")),
-            ("tags", READER.format("tag", "tags.tsv")),
-            ("answers", READER.format("answer", "answers.jsonl")),
-            ("values", READER.format("regress", "values.tsv")),
-        ):
-            (folder / f"{name}.toml").write_text(text)
-            headway.train(headway.read_config(folder / f"{name}.toml"), folder / name)
+    example = {"question": QUESTION, "context": CONTEXT}
+    example["answers"] = [{"text": "three", "answer_start": 8}]
+    (folder / "answers.jsonl").write_text(f"{json.dumps(example)}\n" * 8)
+    with commands_in(folder):
+        train_runs(
+            mine=TRANSLATOR,
+            labels=encoder_run("classify", "labels.tsv"),
+            tags=encoder_run("tag", "tags.tsv"),
+            answers=encoder_run("answer", "answers.jsonl"),
+            values=encoder_run("regress", "values.tsv"),
+        )
     shutil.copytree(folder / "mine", folder / "begun")
     (folder / "begun" / "model.safetensors").unlink()
     shutil.copytree(folder / "mine", folder / EVIL)
@@ -171,7 +140,7 @@ def test_change_the_search(page, runs):
     assert texts(page) == [one.output.text for one in model.inspect(TEXT, beam=5).outputs]
     answered(page, lambda: page.locator("#beam").fill("1"))
     assert len(texts(page)) == 1
-    asked = headway.Request(TEXT, ["fünf"], ["drei"], "zwei")
+    asked = headway.TranslationRequest(TEXT, ["fünf"], ["drei"], "zwei")
     answered(page, lambda: page.locator("#prefix").fill("zwei"))
     answered(page, lambda: page.locator("#require").fill("fünf"))
     answered(page, lambda: page.locator("#forbid").fill("drei"))

@@ -8,13 +8,13 @@ from test_inspection_page import GO, MODES, READY, VIEWS
 import headway
 from headway import api
 from headway.cli import main
-from headway.data.codecs import TextConfig
-from headway.data.corpora import DataConfig
+from headway.data.codecs.text import TextConfig
+from headway.data.config import DataConfig
 from headway.models.encoder import EncoderConfig
 from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
 from headway.search import SearchConfig
-from headway.training.settings import TrainConfig
+from headway.training.config import TrainConfig
 
 WORDS = ["red", "green", "blue", "one", "two", "three", "Кот", "水", "مارس"]
 TEXT = "one red مارس 水"

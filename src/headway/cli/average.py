@@ -21,7 +21,7 @@ def average(run: Run, out: Out, last: Last = 5, as_json: Json = False) -> None:
 
     Example: headway average runs/mine --last 3 --out runs/mine-averaged
     """
-    from ..api.average import average as make
+    from ..training.averaging import average as make
 
     steps = make(run, last, out)
     if as_json:

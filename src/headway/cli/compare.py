@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 
 from ..errors import ConfigError, RunError
-from .learning import display_for
 from .options import Json, Threads, Tokenized, set_threads, whole_numbers
+from .progress import display_for
 
 RunFiles = Annotated[
     list[Path], typer.Argument(metavar="RUN.toml ...", help="The run files to compare.")
 ]
 Seeds = Annotated[
     int,
-    typer.Option("--seeds", min=1, help="Train each so often, with seeds from its own upwards."),
+    typer.Option("--seeds", min=1, help="Runs for each file; seeds count up from its own."),
 ]
 Minutes = Annotated[
     float | None,
@@ -57,7 +57,7 @@ def compare(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Trains run files alike and puts them in one table.
+    """Trains run files under one budget and prints one table.
 
     Quality, speed and size, for one task on the same test data; also written as Markdown, JSON and
     pictures.
@@ -65,9 +65,9 @@ def compare(
 
     Example: headway compare small.toml large.toml --minutes 10 --seeds 3
     """
-    from ..studies.compare import compare as hold
-    from ..studies.lengths import ByLength
-    from ..training.fit import Interrupted
+    from ..compare.by_length import ByLength
+    from ..compare.run import compare as hold
+    from ..training.loop import Interrupted
 
     if edges is not None and not by_length:
         raise ConfigError(f"--edges {edges} goes with --by-length; add it or leave --edges out")

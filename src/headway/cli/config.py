@@ -23,7 +23,7 @@ def config(run_file: RunFile = None, overrides: Overrides = None, as_json: Json 
     Example: headway config run.toml train.lr=3e-4
     """
     from .. import config as configs
-    from ..api import RunConfig, read_config
+    from ..run_config import RunConfig, read_config
 
     if run_file is None:
         if as_json:

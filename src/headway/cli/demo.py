@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .learning import display_for
-from .options import Json
+from .options import Json, whole
+from .progress import display_for
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..studies.demo import DemoResult
+    from ..demo.demo import DemoResult
     from ..view.report import Sample
 
 FIRST = "dates"
@@ -33,20 +33,29 @@ Out = Annotated[
         help="The run directory to make; by default runs/demo, or runs/demo-NAME.",
     ),
 ]
+Steps = Annotated[
+    int | None,
+    typer.Option(
+        "--steps",
+        parser=whole,
+        metavar="N",
+        help="Updates to train for; fewer are faster and less exact.",
+    ),
+]
 
 
-def demo(name: Name = FIRST, out: Out = None, as_json: Json = False) -> None:
+def demo(name: Name = FIRST, out: Out = None, steps: Steps = None, as_json: Json = False) -> None:
     """Trains on embedded data, uses the model, writes a report.
 
     Takes a few minutes on two cores and downloads nothing.
 
     Example: headway demo --out runs/demo
     """
-    from ..studies.demo import run_demo
+    from ..demo.demo import run_demo
 
     where = out or Path("runs", "demo" if name == FIRST else f"demo-{name}")
     with display_for(where) as display:
-        result = run_demo(name, where, display)
+        result = run_demo(name, where, display, steps)
     if as_json:
         print(json.dumps(result.to_dict()))
     else:

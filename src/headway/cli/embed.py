@@ -14,7 +14,7 @@ from .options import Cut, Json, Run, Threads, set_threads, whole, writing
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..api import Embedder
+    from ..inference.embedder import Embedder
 
 CHUNK_LINES = 4096
 NEARNESS = "Nearness"
@@ -38,7 +38,7 @@ Normalise = Annotated[
     bool | None,
     typer.Option(
         "--normalise/--no-normalise",
-        help="Whether vectors get length 1; else only if the model was imported as one of these.",
+        help="Scale vectors to length 1. Default: only if the imported model does so.",
     ),
 ]
 Word = Annotated[
@@ -56,7 +56,9 @@ Out = Annotated[
 Compare = Annotated[
     bool,
     typer.Option(
-        "--compare", help="Print the cosines of each two texts.", rich_help_panel=NEARNESS
+        "--compare",
+        help="Print the cosine of every pair of texts.",
+        rich_help_panel=NEARNESS,
     ),
 ]
 Nearest = Annotated[
@@ -96,17 +98,16 @@ def embed(
     top: Top = None,
     threads: Threads = None,
 ) -> None:
-    """Makes vectors of texts, or of a word in them.
+    """Computes embeddings of texts, or of one word in each text.
 
-    Without further options: one JSON object for each line, with text and vector. The model is one
-    that reads (encoder, recurrent_encoder, unilm), whatever it was trained for. A word is
-    looked for as a whole word, in capitals or not; where it is several tokens or stands there
-    several times, its vector is the mean.
+    Prints one JSON object for each line, with text and vector. The run needs a family with an
+    encoder, such as encoder; its task does not matter. A word matches as a whole word, in any case;
+    if it has several tokens or occurs several times, its vectors are averaged.
 
     Example: headway embed runs/mine sentences.txt --word bank --compare
     """
-    from ..api import load
-    from ..api.embedding import Embedder, Pooling
+    from ..inference.embedder import Embedder, Pooling
+    from ..inference.load import load
 
     _check_options(out, compare, nearest, top)
     if pooling is not None and pooling not in get_args(Pooling):
@@ -169,7 +170,7 @@ class _Vectors:
 
 
 def _chunks(files: Sequence[str]) -> Iterator[Lines]:
-    from ..data.lines import read_lines
+    from ..data.formats.lines import read_lines
 
     for file in files:
         name = "standard input" if file == "-" else file
@@ -191,7 +192,7 @@ def _write(vectors: _Vectors, files: Sequence[str], out: Path, as_json: bool) ->
 
 
 def _print_cosines(texts: list[str], vectors: "np.ndarray", as_json: bool) -> None:
-    from ..api import cosines
+    from ..inference.embedder import cosines
 
     rows = cosines(vectors, vectors).tolist()
     if as_json:
@@ -207,7 +208,7 @@ def _print_cosines(texts: list[str], vectors: "np.ndarray", as_json: bool) -> No
 def _print_nearest(
     vectors: _Vectors, files: Sequence[str], among: str, top: int, as_json: bool
 ) -> None:
-    from ..api import nearest
+    from ..inference.embedder import nearest
 
     known, their = vectors.all([among])
     for texts, found in vectors.chunks(files):

@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from ..errors import ConfigError
+from ..errors import ConfigError, install_hint
 from .options import Json, Run
 
 PACKAGES = {"hf": "transformers", "ctranslate2": "ctranslate2"}
@@ -37,9 +37,9 @@ def export(
 
     Example: headway export runs/mine --to ctranslate2 --quantization int8 --out exported
     """
-    from ..api import load
-    from ..api.export import Format, Quantization
-    from ..api.export import export as write
+    from ..inference.load import load
+    from ..interop.export import Format, Quantization
+    from ..interop.export import export as write
 
     _require_known("--to", to, get_args(Format))
     _require_known("--quantization", quantization, get_args(Quantization))
@@ -48,7 +48,7 @@ def export(
     if check is None:
         package = PACKAGES[to]
         print(
-            f"the export was not checked: {package} is not installed; pip install 'headway[{to}]'",
+            f"the export was not checked: {package} is not installed; {install_hint(to)}",
             file=sys.stderr,
         )
     if as_json:

@@ -11,7 +11,7 @@ from ..errors import ConfigError
 from .options import Json, Run, Threads, set_threads, whole
 
 if TYPE_CHECKING:
-    from ..api import Filled
+    from ..inference.masked_lm import FillResult
 
 Text = Annotated[
     str,
@@ -28,15 +28,14 @@ def fill(
 ) -> None:
     """Finds the likeliest words for each [MASK] of a text.
 
-    In TEXT the characters [MASK] stand for the control token that hides a word in training; in all
-    other commands they are characters like others. The run is one of task pretrain whose objective
-    is masked, masked_next or unilm. One line for each word: probability, tab, token. With several
-    [MASK] each is judged for itself, the others being unknown.
+    [MASK] in TEXT is the mask token, in this command only. Needs a run of task pretrain whose
+    objective is masked, masked_next or unilm. Prints one line for each word: probability, tab,
+    token. Several masks are predicted independently of each other.
 
     Example: headway fill runs/bert "a huge trout just [MASK] my line"
     """
-    from ..api import Pretrained
-    from ..api.loading import load_for
+    from ..inference.load import load_for
+    from ..inference.masked_lm import Pretrained
 
     if top < 1:
         raise ConfigError(f"--top {top}: expected a number from 1 on")
@@ -48,7 +47,7 @@ def fill(
         print("\n".join(_lines(found)))
 
 
-def _lines(found: "Filled") -> Iterator[str]:
+def _lines(found: "FillResult") -> Iterator[str]:
     n = len(found.gaps)
     for number, gap in enumerate(found.gaps, 1):
         if n > 1:

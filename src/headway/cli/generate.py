@@ -8,31 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ConfigError
-from .options import (
-    SEARCH,
-    Alpha,
-    Beam,
-    Json,
-    MaxLength,
-    MinLength,
-    NoRepeat,
-    Run,
-    Seed,
-    Settings,
-    Temperature,
-    Threads,
-    TopK,
-    TopP,
-    With,
-    search_settings,
-    set_threads,
-    warn,
-    whole,
-)
+from .options import Json, Run, Threads, With, set_threads, warn
+from .search_options import NOTHING_SAID, SearchOptions, with_search_options
 from .translate import one_line, output_record
 
 if TYPE_CHECKING:
-    from ..api import Generation, LanguageModel
+    from ..inference.language_model import Generation, LanguageModel
 
 CHUNK_LINES = 32  # what is written after them is much longer than they are
 
@@ -58,21 +39,12 @@ Cut = Annotated[
     bool,
     typer.Option(
         "--cut",
-        help="Go on with the end alone of a prompt that is too long, instead of refusing it.",
-    ),
-]
-NBest = Annotated[
-    int | None,
-    typer.Option(
-        "--nbest",
-        parser=whole,
-        metavar="N",
-        help="Outputs for each prompt: drawn, or the best of the beam.",
-        rich_help_panel=SEARCH,
+        help="Use only the end of a prompt that is too long, instead of refusing it.",
     ),
 ]
 
 
+@with_search_options("generate")
 def generate(
     run: Run,
     prompt: Prompt = "",
@@ -80,32 +52,20 @@ def generate(
     lines: Lines = False,
     cut: Cut = False,
     as_json: Json = False,
-    nbest: NBest = None,
-    max_length: MaxLength = None,
-    min_length: MinLength = None,
-    no_repeat: NoRepeat = None,
-    temperature: Temperature = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    seed: Seed = None,
-    beam: Beam = None,
-    alpha: Alpha = None,
-    settings: Settings = None,
+    search: SearchOptions = NOTHING_SAID,
     more: With = None,
     threads: Threads = None,
 ) -> None:
-    """Goes on with a text, by a run of task language.
+    """Continues a prompt with a language model.
 
-    Tokens are drawn at random with temperature 0.8 and seed 1, unless [search] of the run says
-    method = "sample" or you say otherwise; --beam 1 takes the likeliest each time. A single output
-    is shown as it grows. Lengths count what comes after the prompt. With --json: one object for
-    each prompt.
+    Samples with temperature 0.8 and seed 1 by default. The run's [search] applies if it has method
+    = "sample"; options override both. --beam 1 is greedy. A single output is printed as it grows.
+    Lengths do not count the prompt. --json prints one object for each prompt.
 
     Example: headway generate runs/book "Once upon a time" --temperature 0.7
     """
-    from ..api import LanguageModel
-    from ..api.loading import load_for
-    from ..api.writing import streams
+    from ..inference.language_model import LanguageModel, streams
+    from ..inference.load import load_for
 
     set_threads(threads)
     if prompt and file is not None:
@@ -113,12 +73,9 @@ def generate(
     if lines and file is None:
         raise ConfigError("--lines needs a file of them; give --file FILE, or - to type")
     model = load_for("generate", LanguageModel, run, *(more or []))
-    ranked = {"beam": beam, "alpha": alpha, "n_best": nbest}
-    shaped = {"min_length": min_length, "max_length": max_length, "no_repeat": no_repeat}
-    drawn = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    search = search_settings(settings, **ranked, **shaped, **drawn)
-    config, too_long = model.writing_config(**search), "cut" if cut else "refuse"
-    options: dict[str, Any] = {"too_long": too_long, **search}
+    settings = search.settings()
+    config, too_long = model.writing_config(**settings), "cut" if cut else "refuse"
+    options: dict[str, Any] = {"too_long": too_long, **settings}
     if lines and file is not None:
         _write_lines(model, file, as_json, config.n_best, options)
         return
@@ -147,7 +104,7 @@ def _stream(model: "LanguageModel", prompt: str, options: dict[str, Any]) -> Non
 def _write_lines(
     model: "LanguageModel", file: str, as_json: bool, n_best: int, options: dict[str, Any]
 ) -> None:
-    from ..data.lines import read_lines
+    from ..data.formats.lines import read_lines
 
     name = "standard input" if file == "-" else file
     prompts, done = read_lines(file), 0
@@ -164,7 +121,7 @@ def _write_lines(
 
 def _whole(file: str) -> str:
     """The text of a file without the line break that ends it."""
-    from ..data.lines import read_pieces
+    from ..data.formats.lines import read_pieces
 
     return "".join(piece for piece, _ in read_pieces(file)).removesuffix("\n")
 

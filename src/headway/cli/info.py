@@ -10,13 +10,13 @@ UNDECIDED = "not decided yet"
 
 
 def info(run: Run, as_json: Json = False) -> None:
-    """Tells what a run is and how far it has come.
+    """Shows what a run is and how far it has come.
 
     Also for a run that is not finished.
 
     Example: headway info runs/mine
     """
-    from ..api.info import info as facts_of
+    from ..inspection.run_info import info as facts_of
     from ..runs import RunDir
 
     facts = facts_of(RunDir.open(run))

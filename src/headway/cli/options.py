@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,14 +27,6 @@ def whole(text: str) -> int:
         raise typer.BadParameter(f"{text!r} is not a whole number") from None
 
 
-def number(text: str) -> float:
-    """A number from the command line."""
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number") from None
-
-
 Run = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory: the --out of training.")]
 Tokenized = Annotated[
     bool,
@@ -46,107 +38,8 @@ With = Annotated[
     typer.Option(
         "--with",
         metavar="DIR",
-        help="A further run: the mean of all their probabilities is used; may be given again.",
+        help="Add a run to the ensemble, whose probabilities are averaged; may be repeated.",
         rich_help_panel=COMPUTING,
-    ),
-]
-Beam = Annotated[
-    int | None,
-    typer.Option(
-        "--beam",
-        parser=whole,
-        metavar="N",
-        help="Hypotheses kept alive at each step; 1 is greedy search.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Alpha = Annotated[
-    float | None,
-    typer.Option(
-        "--alpha",
-        parser=number,
-        metavar="NUMBER",
-        help="Length normalisation: rank by log p / length ** alpha.",
-        rich_help_panel=SEARCH,
-    ),
-]
-MaxLength = Annotated[
-    int | None,
-    typer.Option(
-        "--max-length",
-        parser=whole,
-        metavar="N",
-        help="The longest output, in tokens.",
-        rich_help_panel=SEARCH,
-    ),
-]
-MinLength = Annotated[
-    int | None,
-    typer.Option(
-        "--min-length",
-        parser=whole,
-        metavar="N",
-        help="The shortest output, in tokens, its end counted.",
-        rich_help_panel=SEARCH,
-    ),
-]
-NoRepeat = Annotated[
-    int | None,
-    typer.Option(
-        "--no-repeat",
-        parser=whole,
-        metavar="N",
-        help="No N tokens come twice in the same order; 3 stops loops.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Temperature = Annotated[
-    float | None,
-    typer.Option(
-        "--temperature",
-        parser=number,
-        metavar="NUMBER",
-        help="Below 1 likely tokens become likelier, above 1 the choice more even.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-TopK = Annotated[
-    int | None,
-    typer.Option(
-        "--top-k",
-        parser=whole,
-        metavar="K",
-        help="Draw among the K likeliest tokens.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-TopP = Annotated[
-    float | None,
-    typer.Option(
-        "--top-p",
-        parser=number,
-        metavar="P",
-        help="Draw among the fewest tokens that are P probable together.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        parser=whole,
-        metavar="N",
-        help="The same seed draws the same outputs.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--search",
-        metavar="KEY=VALUE",
-        help="Any setting of [search], such as min_ratio=0.5; may be given again.",
-        rich_help_panel=SEARCH,
     ),
 ]
 Split = Annotated[
@@ -181,32 +74,6 @@ Format = Annotated[
     str | None,
     typer.Option("--format", help="Format of --data where its extension does not tell."),
 ]
-
-
-def search_settings(given: Sequence[str] | None, **options: Any) -> dict[str, Any]:
-    """Settings of the search from `--search` and from options of their own, which may be None.
-
-    Values are read as in a run file, or as text where they are none: `method=sample`. Which
-    settings there are and what fits is left to the search.
-
-    Raises:
-        ConfigError: one has no `=`, or is given in both ways.
-    """
-    from ..config import read_value
-
-    settings: dict[str, Any] = {}
-    for one in given or ():
-        name, equals, value = one.removeprefix("search.").partition("=")
-        if not equals or not name.strip():
-            raise ConfigError(f"--search {one}: expected KEY=VALUE, for example min_ratio=0.5")
-        settings[name.strip()] = read_value(value)
-    chosen = {name: value for name, value in options.items() if value is not None}
-    for name in settings.keys() & chosen.keys():
-        raise ConfigError(
-            f"--search {name}={settings[name]} and an option of its own set search.{name}; leave "
-            "one of them out"
-        )
-    return settings | chosen
 
 
 def whole_numbers(option: str, text: str, example: str) -> tuple[int, ...]:
@@ -258,11 +125,19 @@ def set_threads(number: int | None) -> None:
 class Grouped(TyperCommand):
     """A command whose help shows options under the headings they name as `rich_help_panel`.
 
-    The library does so only in boxes, which take twice the time.
+    The library does so only in boxes, which take twice the time. A verb with a function
+    `help_values` has the fields of its docstring filled in when its help is asked for.
     """
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        values = getattr(self.callback, "help_values", None)
+        if values is not None and self.help:
+            self.help = self.help.format(**values())
+        super().format_help_text(ctx, formatter)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        first = ("Arguments", "Options", SEARCH)
+        groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in first}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
@@ -273,3 +148,21 @@ class Grouped(TyperCommand):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+
+
+def check_engine(engine: str, compute_type: str) -> None:
+    """Refuses an engine or a compute type that does not exist, in words of the options."""
+    from ..inference.engines import ENGINES, OWN, engine_module, engine_names
+
+    if engine not in engine_names():
+        raise ConfigError(f"--engine {engine}: expected {' or '.join(engine_names())}")
+    if engine != OWN:
+        known = engine_module(engine).COMPUTE_TYPES
+        if compute_type not in known:
+            raise ConfigError(f"--compute-type {compute_type}: expected one of {', '.join(known)}")
+    elif compute_type != "default":
+        others = " or ".join(ENGINES)
+        raise ConfigError(
+            f"--compute-type {compute_type} is a setting of the engine {others}; add --engine "
+            f"{others} or leave it out"
+        )

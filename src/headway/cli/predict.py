@@ -2,20 +2,20 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import DataError
+from .eval_data import corpus_of
 from .options import Cut, Format, Json, Run, Threads, With, set_threads
-from .pairs import corpus_of
 
 if TYPE_CHECKING:
-    from ..api import Answered, Prediction, Predictor, Tagged
-    from ..data.read import Row
+    from ..data.formats.read import Row
+    from ..inference.predictor import Predictor
 
 CHUNK_LINES = 4096
 
@@ -36,20 +36,19 @@ def predict(
 ) -> None:
     """Predicts labels, tags, answers or values.
 
-    It is what the run was trained for. One line for each input line: label, tab, its probability;
-    the tags of the words; answer, tab, its probability; value. The texts of a pair, or question and
-    text, have a tab between them. --json has all that is known. A blank line gets a label too, told
-    from nothing. With --format files are read as tables, with the columns of the training data.
+    The run's task decides which. Prints one line for each input line: label, tab, probability; the
+    tags of the words; answer, tab, probability; or the value. Separate the texts of a pair, or
+    question and text, with a tab. --json prints all fields. A blank line gets a label too. With
+    --format, files are read as tables with the columns of the training data.
 
     Example: headway predict runs/mine reviews.txt
     """
-    from ..api import Predictor
-    from ..api.loading import load_for
+    from ..inference.load import load_for
+    from ..inference.predictor import Predictor
 
     set_threads(threads)
     # The type of what every kind has in common is abstract, which is meant.
     predictor: Predictor = load_for("predict", Predictor, run, *(more or []))  # type: ignore[type-abstract]
-    line = LINES[predictor.config.task]
     for rows in _chunks(predictor, files or ["-"], form):
         inputs = [predictor.input(row.values) for row in rows]
         places = [row.where for row in rows]
@@ -57,9 +56,9 @@ def predict(
         for row, prediction in zip(rows, found, strict=True):
             if as_json:
                 given = dict(zip(predictor.inputs, row.values, strict=True))
-                print(json.dumps(given | predictor.record(prediction), ensure_ascii=False))
+                print(json.dumps(given | predictor.to_dict(prediction), ensure_ascii=False))
             else:
-                print(line(prediction))
+                print(predictor.format_prediction(prediction))
         print(end="", flush=True)
 
 
@@ -74,7 +73,7 @@ def _chunks(predictor: "Predictor", files: list[str], form: str | None) -> Itera
 
 
 def _lines(predictor: "Predictor", file: str) -> Iterator["Row"]:
-    from ..data.read import Row, read_lines
+    from ..data.formats.read import Row, read_lines
 
     name = "standard input" if file == "-" else file
     columns = predictor.inputs
@@ -90,34 +89,9 @@ def _lines(predictor: "Predictor", file: str) -> Iterator["Row"]:
 
 
 def _table(predictor: "Predictor", file: str, form: str) -> Iterator["Row"]:
-    from ..data.read import read
+    from ..data.formats.read import read
 
-    corpus = corpus_of(predictor, None, None, file, form, as_learned=True)
+    corpus = corpus_of(predictor, None, None, file, form)
     for row in read(corpus, predictor.inputs, Path()):
         if any(map(str.strip, row.values)):
             yield row
-
-
-def _label(prediction: "Prediction") -> str:
-    return f"{prediction.label}\t{prediction.probability:.6f}"
-
-
-def _tags(tagged: "Tagged") -> str:
-    return " ".join(tagged.tags)
-
-
-def _answer(answered: "Answered") -> str:
-    return f"{' '.join(answered.text.split())}\t{answered.probability:.6f}"
-
-
-def _value(value: float) -> str:
-    return f"{value:.6g}"
-
-
-LINES: dict[str, Callable[[Any], str]] = {
-    "classify": _label,
-    "tag": _tags,
-    "answer": _answer,
-    "regress": _value,
-}
-"""By task, a prediction as a line."""

@@ -18,11 +18,10 @@ from . import (
     config,
     demo,
     embed,
-    evaluate,
     export,
     fill,
     generate,
-    importing,
+    import_,
     info,
     predict,
     resume,
@@ -34,10 +33,10 @@ from . import (
     translate,
     view,
 )
-from .allocator import keep_freed_memory
+from .evaluate import command
 from .options import Grouped
-from .output import say, speaking
-from .threads import wait_asleep
+from .process_setup import keep_freed_memory, skip_meta_kernels, wait_asleep
+from .streams import log, utf8_output
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141  # as a shell reports a program whose reader has gone
@@ -50,7 +49,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "generate": generate.generate,
     "fill": fill.fill,
     "embed": embed.embed,
-    "evaluate": evaluate.evaluate,
+    "evaluate": command.evaluate,
     "score": score.score,
     "search-report": search_report.search_report,
     "compare": compare.compare,
@@ -60,9 +59,11 @@ VERBS: dict[str, Callable[..., None]] = {
     "info": info.info,
     "config": config.config,
     "average": average.average,
-    "import": importing.import_model,
+    "import": import_.import_model,
     "export": export.export,
 }
+USES_MODELS = {"translate", "predict", "generate", "fill", "embed", "score", "info"}
+"""Verbs that only use models of headway: they compile, train and convert nothing."""
 # The class of all complaints about the command line, under a name that every typer has.
 UsageError = typer.BadParameter.__mro__[1]
 
@@ -78,14 +79,16 @@ def main(arguments: list[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else arguments
     given, debug = _without_debug(given)
-    with speaking():
+    if arguments is None and given[:1] and given[0] in USES_MODELS:
+        skip_meta_kernels()  # this process does nothing else; a caller's may train afterwards
+    with utf8_output():
         try:
             _check_encoding(given)
             _run(given)
         except typer.Exit as error:
             return error.exit_code
         except KeyboardInterrupt:
-            say("interrupted")
+            log("interrupted")
             return INTERRUPTED
         except BrokenPipeError:
             return BROKEN_PIPE
@@ -138,7 +141,10 @@ def _app() -> typer.Typer:
 def _start(
     context: typer.Context,
     show_version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.")
+        bool,
+        typer.Option(
+            "--version", help="Print the versions of headway, torch and the optional packages."
+        ),
     ] = False,
     debug: Annotated[
         bool,
@@ -151,21 +157,14 @@ def _start(
     itself: `headway train --help`.
     """
     if show_version:
-        print(f"headway {_version()}")
+        from .versions import versions
+
+        print(*versions(), sep="\n")
     elif context.invoked_subcommand is None:
         print(context.get_help())
     else:
         keep_freed_memory()
         wait_asleep()
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("headway")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 def _explain(error: Exception, debug: bool) -> int:
@@ -174,15 +173,15 @@ def _explain(error: Exception, debug: bool) -> int:
         traceback.print_exception(error)
     if isinstance(error, HeadwayError):
         for line in str(error).splitlines():
-            say(f"error: {line}")
+            log(f"error: {line}")
         return error.exit_code
     if isinstance(error, UsageError):
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "headway"
         message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-        say(f"error: {message}; see {path} --help")
+        log(f"error: {message}; see {path} --help")
         return 2
     what = " ".join(f"{type(error).__name__}: {error}".split())
     hint = "" if debug else "; run again with --debug for the traceback"
-    say(f"error: {what} (this is a bug{hint})")
+    log(f"error: {what} (this is a bug{hint})")
     return 1

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .learning import learn
 from .options import Json, Run
+from .progress import learn
 
 Inexact = Annotated[
     bool,
@@ -23,9 +23,9 @@ DataRoot = Annotated[
 def resume(
     run: Run, inexact: Inexact = False, data_root: DataRoot = None, as_json: Json = False
 ) -> None:
-    """Goes on with a stopped run, exactly where it stood.
+    """Resumes an interrupted run exactly where it stopped.
 
-    Without --inexact the result is, bit for bit, that of a run which was never stopped.
+    Without --inexact the weights equal those of an uninterrupted run, bit for bit.
 
     Example: headway resume runs/mine
     """

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from .eval_data import read_test_rows
 from .options import (
     Data,
     Format,
@@ -17,13 +18,11 @@ from .options import (
     refuse_options,
     set_threads,
 )
-from .pairs import read_pairs
-from .texts import score_texts
 from .translate import CHUNK_LINES
 
 if TYPE_CHECKING:
-    from ..api import Scored
-    from ..data.read import Row
+    from ..data.formats.read import Row
+    from ..inference.results import ScoredText
 
 
 def score(
@@ -43,22 +42,21 @@ def score(
 
     Example: headway score runs/mine --source test.en --target test.de
     """
-    from ..api import LanguageModel, Translator, load
-    from ..api.loading import check_kind
+    from ..inference.load import load, require_task, trained_classes
 
     set_threads(threads)
-    check_kind("score", (Translator, LanguageModel), run)
-    translator = load(run, *(more or []))
-    if isinstance(translator, LanguageModel):
-        refuse_options(run, "language", {"--source": source, "--target": target})
-        score_texts(translator, data, form, as_json)
-        return
-    for rows in _chunks(read_pairs(translator, source, target, data, form)):
-        sources = [row.values[0] for row in rows]
-        targets = [row.values[1] for row in rows]
-        found = translator.score(sources, targets, [row.where for row in rows])
-        for row, scored in zip(rows, found, strict=True):
-            print(_json(row, scored) if as_json else _line(scored))
+    able = tuple(cls for cls in trained_classes().values() if cls.scored_inputs is not None)
+    require_task("score", able, run)
+    model = load(run, *(more or []))
+    takes_pairs = model.scored_inputs == "pairs"
+    if not takes_pairs:
+        refuse_options(run, model.config.task, {"--source": source, "--target": target})
+    for rows in _chunks(read_test_rows(model, source, target, data, form)):
+        columns = [list(column) for column in zip(*(row.values for row in rows), strict=True)]
+        places = {"places": [row.where for row in rows]} if takes_pairs else {}
+        for row, scored in zip(rows, model.score(*columns, **places), strict=True):
+            given = dict(zip(model.task.columns, row.values, strict=True))
+            print(_json(given, scored) if as_json else _line(scored))
 
 
 def _chunks(rows: Iterator["Row"]) -> Iterator[list["Row"]]:
@@ -66,14 +64,13 @@ def _chunks(rows: Iterator["Row"]) -> Iterator[list["Row"]]:
         yield chunk
 
 
-def _line(scored: "Scored") -> str:
+def _line(scored: "ScoredText") -> str:
     return f"{scored.log_prob:.6f}\t{len(scored.token_log_probs)}"
 
 
-def _json(row: "Row", scored: "Scored") -> str:
+def _json(given: dict[str, str], scored: "ScoredText") -> str:
     record = {
-        "source": row.values[0],
-        "target": row.values[1],
+        **given,
         "log_prob": scored.log_prob,
         "tokens": scored.tokens,
         "token_log_probs": scored.token_log_probs,

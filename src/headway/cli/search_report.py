@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ConfigError
-from .evaluate import Group
+from .eval_data import read_test_rows
+from .evaluate.command import Group
 from .options import (
-    Alpha,
     Data,
     Format,
     Json,
-    MaxLength,
     Run,
     Source,
     Target,
@@ -23,10 +22,10 @@ from .options import (
     set_threads,
     whole_numbers,
 )
-from .pairs import grouped, read_pairs, ungrouped
+from .search_options import NOTHING_SAID, SearchOptions, with_search_options
 
 if TYPE_CHECKING:
-    from ..api import Translator
+    from ..inference.translator import Translator
 
 SECONDS = 5.0  # between two lines of progress
 
@@ -36,17 +35,10 @@ Limit = Annotated[
 Beams = Annotated[
     str, typer.Option("--beams", help="The beams to hold against the argmax, as 1,2,5,10.")
 ]
-MaxNodes = Annotated[
-    int | None,
-    typer.Option(
-        "--max-nodes",
-        min=1,
-        help="Beginnings of outputs to look at for one input; beyond, it is not proven.",
-    ),
-]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
 
 
+@with_search_options("search-report", any_setting=False)
 def search_report(
     run: Run,
     source: Source = None,
@@ -56,26 +48,24 @@ def search_report(
     group: Group = False,
     limit: Limit = None,
     beams: Beams = "1,2,5,10",
-    alpha: Alpha = None,
-    max_length: MaxLength = None,
-    max_nodes: MaxNodes = None,
+    search: SearchOptions = NOTHING_SAID,
     more: With = None,
     threads: Threads = None,
     markdown: Markdown = False,
     as_json: Json = False,
 ) -> None:
-    """Holds beams against the true argmax of the model.
+    """Compares beam search with the true argmax.
 
-    Says in how many inputs a beam found it, how much it lost elsewhere and, where right answers are
-    given, which errors are the model's and which the search's. By default on the run's test set;
-    --source alone takes inputs without answers. Made for short outputs: where the argmax is not
-    proven within --max-nodes, the table says so.
+    Reports how often each beam found the argmax, and the score it lost otherwise. With references,
+    separates errors of the model from errors of the search. Default: the run's test set; --source
+    alone gives inputs without references. For short outputs: where the argmax is not proven within
+    --max-nodes, the table says so.
 
     Example: headway search-report runs/mine --limit 200
     """
-    from ..api import Translator
-    from ..api.loading import load_for
-    from ..studies.search_report import search_report as make_report
+    from ..compare.search_report import search_report as make_report
+    from ..inference.load import load_for
+    from ..inference.translator import Translator
 
     widths = whole_numbers("--beams", beams, example="1,2,5,10")
     set_threads(threads)
@@ -86,11 +76,9 @@ def search_report(
         sources[:limit],
         None if references is None else references[:limit],
         beams=widths,
-        alpha=alpha,
-        max_nodes=max_nodes,
-        max_length=max_length,
+        **search.settings(),
         places=places[:limit],
-        progress=Lines(),
+        progress=ProgressLines(),
     )
     if as_json:
         print(json.dumps({"run": str(run), **report.to_dict()}, ensure_ascii=False))
@@ -98,7 +86,7 @@ def search_report(
         print(report.markdown() if markdown else report.text())
 
 
-class Lines:
+class ProgressLines:
     """Tells on standard error how far the search is, now and then."""
 
     def __init__(self) -> None:
@@ -120,12 +108,14 @@ def _inputs(
 ) -> tuple[list[str], list[list[str]] | None, list[str]]:
     """Sources, right answers if there are any, and places."""
     if source is None or target is not None or data is not None:
-        rows = read_pairs(translator, source, target, data, form)
+        from ..inference.evaluation import grouped, ungrouped
+
+        rows = read_test_rows(translator, source, target, data, form)
         return grouped(rows) if group else ungrouped(rows)
     if form is not None or group:
         name, partner = ("--format", "--data") if form is not None else ("--group", "--target")
         raise ConfigError(f"{name} goes with {partner}; --source alone is plain lines of inputs")
-    from ..data.lines import read_lines
+    from ..data.formats.lines import read_lines
 
     sources = list(read_lines(source))
     return sources, None, [f"{source}:{number}" for number in range(1, len(sources) + 1)]

@@ -1,4 +1,4 @@
-"""`headway serve`: runs behind an address, until a signal comes."""
+"""`headway serve`: trained runs over HTTP, until a signal arrives."""
 
 import json
 import os
@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ConfigError, DataError
-from .options import COMPUTING, Json, whole
-from .output import say
+from .options import COMPUTING, Json, check_engine, whole
+from .streams import log
 from .translate import ComputeType, EngineName
 
 if TYPE_CHECKING:
     from ..serve.engine import Engine
     from ..serve.limits import Limits
-    from ..serve.watch import Watch
+    from ..serve.run_status import ServedRun
 
-LIMITS, DOOR = "Limits", "Who may ask"
+LIMITS, ACCESS = "Limits", "Access"
 TOKEN = "HEADWAY_TOKEN"
-PATIENCE = 120  # seconds more than a request may take, until a process counts as stuck
+PATIENCE = 120  # seconds beyond the time limit of a request until a process counts as stuck
 
 Runs = Annotated[
     list[str],
@@ -32,14 +32,14 @@ Runs = Annotated[
 Host = Annotated[
     str, typer.Option("--host", help="Where to listen; 0.0.0.0 is every address of the machine.")
 ]
-Port = Annotated[int, typer.Option("--port", parser=whole, metavar="N", help="0 is any free one.")]
+Port = Annotated[int, typer.Option("--port", parser=whole, metavar="N", help="0: any free one.")]
 TokenFile = Annotated[
     Path | None,
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help=f"A file with the token that requests must bring; or set {TOKEN}.",
-        rich_help_panel=DOOR,
+        help=f"A file with the token that requests must carry; or set {TOKEN}.",
+        rich_help_panel=ACCESS,
     ),
 ]
 Cors = Annotated[
@@ -47,8 +47,8 @@ Cors = Annotated[
     typer.Option(
         "--cors",
         metavar="ORIGIN",
-        help="Pages from there may ask too, such as https://example.org; may be given again.",
-        rich_help_panel=DOOR,
+        help="Allow requests from pages of this origin, such as https://example.org; repeatable.",
+        rich_help_panel=ACCESS,
     ),
 ]
 Workers = Annotated[
@@ -108,42 +108,44 @@ def serve(
 ) -> None:
     """Answers HTTP requests with trained runs.
 
-    It goes on until it is stopped (Ctrl-C, SIGTERM).
+    It runs until it is stopped (Ctrl-C, SIGTERM).
 
-    Requests that come together are computed together. What is under way is finished before it
+    Requests that arrive together are computed together. Requests under way are finished before it
     stops. --json prints one object when it is ready: url, models, process.
 
     Example: headway serve runs/mine --port 8000
     """
-    from ..serve.extras import require_extras
+    from ..serve.server import require_extras
 
     require_extras()
     import asyncio
 
+    from ..serve.app import make_app
     from ..serve.batcher import BUDGET
-    from ..serve.http import make_app
     from ..serve.limits import Limits
-    from ..serve.pool import make_place
-    from ..serve.running import address_of, listen, run
+    from ..serve.server import address_of, listen, run
+    from ..serve.workers import make_worker_pool
 
     token = read_token(token_file)
     given = {"body": max_body, "texts": max_texts, "characters": max_characters}
     given |= {"beam": max_beam, "queue": max_queue, "seconds": max_seconds}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
-    places = named(runs)
+    folders = named(runs)
     with listen(host, port) as listener:
-        desks, engines = _loaded(places, limits, engine, compute_type)
-        place = make_place(engines, workers, threads, limits.seconds + PATIENCE)
+        served, engines = _load_runs(folders, limits, engine, compute_type)
+        pool = make_worker_pool(engines, workers, threads, limits.seconds + PATIENCE)
+        if workers is not None and pool.workers != workers:
+            log(f"--workers {workers}: one thread computes, since no process can be forked here")
         try:
             app, service = make_app(
-                desks, place, limits, token, origins=cors or (), budget=batch_tokens or BUDGET
+                served, pool, limits, token, origins=cors or (), budget=batch_tokens or BUDGET
             )
             asyncio.run(service.warm_up())
-            _announce(address_of(listener), list(desks), as_json)
+            _announce(address_of(listener), list(served), as_json)
             is_finished = run(app, listener, limits.seconds, service.batcher.drain)
         finally:
-            place.close()
-    say("stopped")
+            pool.close()
+    log("stopped")
     if not is_finished:
         raise KeyboardInterrupt
 
@@ -154,21 +156,21 @@ def named(runs: list[str]) -> dict[str, Path]:
     Raises:
         ConfigError: two have the same name, or one has none.
     """
-    found: dict[str, Path] = {}
-    for given in runs:
-        name, equals, folder = given.partition("=")
+    folders: dict[str, Path] = {}
+    for argument in runs:
+        name, equals, folder = argument.partition("=")
         # A path may have an equals sign in it; a name has no slash.
-        if not equals or "/" in name or Path(given).exists():
-            folder = given
-            name = Path(given).resolve().name
+        if not equals or "/" in name or Path(argument).exists():
+            folder = argument
+            name = Path(argument).resolve().name
         if not name:
-            raise ConfigError(f"{given}: expected NAME=DIR or DIR")
-        if name in found:
+            raise ConfigError(f"{argument}: expected NAME=DIR or DIR")
+        if name in folders:
             raise ConfigError(
-                f"two runs would be called {name!r} ({found[name]}, {folder}); name one: NAME=DIR"
+                f"two runs would be called {name!r} ({folders[name]}, {folder}); name one: NAME=DIR"
             )
-        found[name] = Path(folder)
-    return found
+        folders[name] = Path(folder)
+    return folders
 
 
 def read_token(file: Path | None) -> str | None:
@@ -195,43 +197,42 @@ def read_token(file: Path | None) -> str | None:
     return token
 
 
-def _loaded(
-    places: dict[str, Path], limits: "Limits", engine: str, compute_type: str
-) -> tuple[dict[str, "Watch"], dict[str, "Engine"]]:
-    """The runs, each with where requests come in and with what answers them.
+def _load_runs(
+    folders: dict[str, Path], limits: "Limits", engine: str, compute_type: str
+) -> tuple[dict[str, "ServedRun"], dict[str, "Engine"]]:
+    """The runs with their validators and engines.
 
-    One that has no weights yet, because it has just begun, can be watched meanwhile.
+    A run without weights yet has no engine; its training log can be read.
     """
     import torch
 
-    from ..api import load
-    from ..api.config import stored_config
+    from ..inference.load import load
+    from ..run_config import load_run_config
     from ..runs import RunDir
     from ..runs.directory import WEIGHTS
-    from ..serve.desk import Desk
     from ..serve.engine import Engine
-    from ..serve.watch import Watch
+    from ..serve.run_status import ServedRun
+    from ..serve.validate import RequestValidator
 
-    if engine not in ("headway", "ctranslate2"):
-        raise ConfigError(f"--engine {engine}: expected headway or ctranslate2")
-    # A pool of threads does not survive a fork: none is made before the workers are.
+    check_engine(engine, compute_type)
+    # A thread pool does not survive a fork: none may exist before the workers do.
     torch.set_num_threads(1)
-    desks: dict[str, Watch] = {}
+    served: dict[str, ServedRun] = {}
     engines = {}
-    for name, folder in places.items():
+    for name, folder in folders.items():
         run = RunDir.open(folder)
         if not (run.path / WEIGHTS).exists():
-            desks[name] = Watch(name, run, stored_config(run))
-            say(f"{name} has no weights yet: its training is shown, and nothing can be asked of it")
+            served[name] = ServedRun(name, run, load_run_config(run))
+            log(f"{name} has no weights yet: only its training log can be read")
             continue
         trained = load(folder)
-        desks[name] = Desk(name, trained, limits, engine)  # type: ignore[arg-type]
+        served[name] = RequestValidator(name, trained, limits, engine)
         engines[name] = Engine(trained, compute_type)
-    return desks, engines
+    return served, engines
 
 
 def _announce(address: str, models: list[str], as_json: bool) -> None:
-    say(f"serving {', '.join(models)} at {address}")
+    log(f"serving {', '.join(models)} at {address}")
     if as_json:
         print(json.dumps({"url": address, "models": models, "process": os.getpid()}), flush=True)
     sys.stderr.flush()

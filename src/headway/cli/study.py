@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .learning import display_for
 from .options import Json, Threads, set_threads
+from .progress import display_for
 
 Name = Annotated[
     str,
@@ -40,13 +40,13 @@ def study(
 ) -> None:
     """Measures a claim about recurrence and attention.
 
-    Makes its data itself, takes about ten minutes on two cores, and writes a table, a record and a
+    Generates its own data, takes about ten minutes on two cores, and writes a table, a record and a
     picture. The same command again goes on where it was stopped.
 
     Example: headway study recall
     """
     from ..studies.study import run_study
-    from ..training.fit import Interrupted
+    from ..training.loop import Interrupted
 
     set_threads(threads)
     where = out or Path("runs", f"study-{name}")

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .learning import learn
 from .options import Json
+from .progress import learn
 
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.toml", help="The run file.")]
 Overrides = Annotated[
@@ -25,8 +25,8 @@ def train(run_file: RunFile, out: Out, overrides: Overrides = None, as_json: Jso
 
     Example: headway train run.toml train.minutes=10 --out runs/mine
     """
-    from ..api import read_config
     from ..api import train as start
+    from ..run_config import read_config
 
     config = read_config(run_file, overrides or ())
     learn(out, lambda display: start(config, out, display), as_json)

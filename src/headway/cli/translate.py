@@ -18,35 +18,27 @@ from ..errors import ConfigError
 from .options import (
     COMPUTING,
     SAMPLING,
-    SEARCH,
-    Alpha,
-    Beam,
     Json,
-    MaxLength,
-    MinLength,
-    NoRepeat,
     Run,
-    Seed,
-    Settings,
     Split,
-    Temperature,
     Threads,
-    TopK,
-    TopP,
     With,
-    search_settings,
+    check_engine,
     set_threads,
     warn,
-    whole,
     writing,
 )
+from .search_options import NOTHING_SAID, SearchOptions, with_search_options
 
 if TYPE_CHECKING:
-    from ..api import Output, Request, Translation, Translator
+    from ..inference.requests import TranslationRequest
+    from ..inference.results import Translation
+    from ..inference.translator import Translator
+    from ..inspection.hypothesis import TextHypothesis
     from ..search import SearchConfig
 
 CHUNK_LINES = 4096
-TERMS, LOOKING = "Terms and beginnings", "Looking inside"
+TERMS, LOOKING = "Terms and prefixes", "Looking inside"
 
 Files = Annotated[
     list[str] | None,
@@ -60,26 +52,6 @@ Jsonl = Annotated[
     typer.Option(
         "--jsonl",
         help="Input lines are JSON objects: source and, as needed, require, forbid, prefix.",
-    ),
-]
-NBest = Annotated[
-    int | None,
-    typer.Option(
-        "--nbest",
-        parser=whole,
-        metavar="N",
-        help="Outputs for each line, as: number from 0 ||| text ||| score.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Stop = Annotated[
-    str | None,
-    typer.Option(
-        "--stop",
-        metavar="RULE",
-        help="When a search ends: finished (as many ends as the beam is wide) or safe (nothing "
-        "alive could still win).",
-        rich_help_panel=SEARCH,
     ),
 ]
 Sample = Annotated[
@@ -104,7 +76,7 @@ Prefix = Annotated[
     typer.Option(
         "--prefix",
         metavar="TEXT",
-        help="How the output begins; its last word may go on, unless a space ends it.",
+        help="How the output begins; end it with a space if its last word is complete.",
         rich_help_panel=TERMS,
     ),
 ]
@@ -154,25 +126,15 @@ ComputeType = Annotated[
 ]
 
 
+@with_search_options("translate")
 def translate(
     run: Run,
     files: Files = None,
     jsonl: Jsonl = False,
     split: Split = False,
     as_json: Json = False,
-    beam: Beam = None,
-    alpha: Alpha = None,
-    nbest: NBest = None,
-    min_length: MinLength = None,
-    max_length: MaxLength = None,
-    no_repeat: NoRepeat = None,
-    stop: Stop = None,
-    settings: Settings = None,
     sample: Sample = False,
-    temperature: Temperature = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    seed: Seed = None,
+    search: SearchOptions = NOTHING_SAID,
     glossary: GlossaryFile = None,
     prefix: Prefix = None,
     align: Align = False,
@@ -185,33 +147,35 @@ def translate(
 ) -> None:
     """Translates lines of text with a trained run.
 
-    Settings of the search that are not given are those of the run. A line break inside an output
-    becomes a space; --json keeps it. A required term that is missing and an exhaustive search
-    that proves nothing are warnings on standard error.
+    The run's search settings are the defaults. With --nbest, outputs are lines of: number from 0
+    ||| text ||| score. A line break inside an output becomes a space; --json keeps it. A missing
+    required term, and an exhaustive search that proves nothing, give a warning on standard error.
 
     Example: headway translate runs/mine --beam 8 news.en > news.de
     """
-    from ..api import Glossary, Translator
-    from ..api.loading import load_for
+    from ..data.glossary import Glossary
+    from ..inference.load import load_for
+    from ..inference.translator import Translator
 
     set_threads(threads)
+    check_engine(engine, compute_type)
+    if trace is not None and split:
+        raise ConfigError(
+            "a trace shows one search, and split lines have several; leave out --trace or --split"
+        )
     translator = load_for("translate", Translator, run, *(more or []))
-    ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "stop": stop}
-    shaped = {"min_length": min_length, "max_length": max_length, "no_repeat": no_repeat}
-    drawn = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    method = "sample" if sample else None
-    search = search_settings(settings, method=method, **ranked, **shaped, **drawn)
+    settings = search.settings(method="sample" if sample else None)
     terms = Glossary.read(glossary) if glossary is not None else None
     layer, too_long = _layer(align, align_layer), "split" if split else "refuse"
     options: dict[str, Any] = {"too_long": too_long, "glossary": terms, "align": layer}
-    options |= {"engine": engine, "compute_type": compute_type, **search}
-    show = _Show(translator.search_config(**search), as_json, terms is not None)
+    options |= {"engine": engine, "compute_type": compute_type, **settings}
+    show = _Show(translator.search_config(**settings), as_json, terms is not None)
     _translate(translator, _chunks(files or ["-"], jsonl, prefix or ""), show, trace, options)
 
 
 def _translate(
     translator: "Translator",
-    chunks: "Iterator[tuple[list[str], list[Request]]]",
+    chunks: "Iterator[tuple[list[str], list[TranslationRequest]]]",
     show: "_Show",
     trace: Path | None,
     options: dict[str, Any],
@@ -236,7 +200,9 @@ class _Show:
         self.config, self.as_json, self.has_glossary = config, as_json, has_glossary
         self.number = 0
 
-    def __call__(self, translation: "Translation", request: "Request", place: str) -> None:
+    def __call__(
+        self, translation: "Translation", request: "TranslationRequest", place: str
+    ) -> None:
         if self.as_json:
             has_terms = self.has_glossary or bool(request.require)
             print(json.dumps(_record(translation, has_terms), ensure_ascii=False))
@@ -282,10 +248,10 @@ def _layer(align: bool, layer: str | None) -> bool | int:
 
 def _chunks(
     files: list[str], jsonl: bool, prefix: str
-) -> Iterator[tuple[list[str], list["Request"]]]:
+) -> Iterator[tuple[list[str], list["TranslationRequest"]]]:
     """Places (`file:line`) and requests, some thousands at a time."""
-    from ..api.request import Request, parse_request
-    from ..data.lines import read_lines
+    from ..data.formats.lines import read_lines
+    from ..inference.requests import TranslationRequest, parse_request
 
     for file in files:
         name = "standard input" if file == "-" else file
@@ -299,12 +265,12 @@ def _chunks(
             if is_jsonl:
                 requests = [parse_request(*pair) for pair in zip(chunk, places, strict=True)]
             else:
-                requests = [Request(line) for line in chunk]
+                requests = [TranslationRequest(line) for line in chunk]
             yield places, [_with_prefix(request, prefix) for request in requests]
             done += len(chunk)
 
 
-def _with_prefix(request: "Request", prefix: str) -> "Request":
+def _with_prefix(request: "TranslationRequest", prefix: str) -> "TranslationRequest":
     """The request with the prefix of the command line, unless it has one of its own or is blank."""
     from dataclasses import replace
 
@@ -329,11 +295,11 @@ class _Traces:
             self.file.close()
 
     def add(self, place: str, translation: "Translation") -> None:
-        from ..api.results import trace_in_words
+        from ..inspection.hypothesis import trace_to_dict
 
         record: dict[str, Any] = {"place": place, "source": translation.source}
         if translation.trace is not None:
-            record |= trace_in_words(translation.trace, self.tokenizer)
+            record |= trace_to_dict(translation.trace, self.tokenizer)
         with writing("--trace", self.path):
             print(json.dumps(record, ensure_ascii=False), file=self.file)
 
@@ -355,7 +321,7 @@ def _record(translation: "Translation", has_terms: bool) -> dict[str, Any]:
     return record
 
 
-def output_record(output: "Output") -> dict[str, Any]:
+def output_record(output: "TextHypothesis") -> dict[str, Any]:
     """What there is to know of an output, for scripts."""
     return {
         "text": output.text,

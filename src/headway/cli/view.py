@@ -6,24 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ConfigError
-from .options import (
-    SEARCH,
-    Alpha,
-    Beam,
-    Json,
-    MaxLength,
-    Run,
-    Settings,
-    Threads,
-    refuse_options,
-    search_settings,
-    set_threads,
-    whole,
-)
+from .options import Json, Run, Threads, refuse_options, set_threads, whole
+from .search_options import NOTHING_SAID, SearchOptions, with_search_options
 from .translate import GlossaryFile, Prefix
 
 if TYPE_CHECKING:
-    from ..api import Inspection
+    from ..inspection.inspection import Inspection
 
 PICTURE = "Picture"
 
@@ -41,16 +29,6 @@ Target = Annotated[
         "--target",
         metavar="TEXT",
         help="Look at this output, in place of those that a search finds.",
-    ),
-]
-NBest = Annotated[
-    int | None,
-    typer.Option(
-        "--nbest",
-        parser=whole,
-        metavar="N",
-        help="Outputs to look at; as many as the beam is wide if left out.",
-        rich_help_panel=SEARCH,
     ),
 ]
 Png = Annotated[
@@ -101,17 +79,14 @@ Number = Annotated[
 ]
 
 
+@with_search_options("view")
 def view(
     run: Run,
     given: Text = None,
     out: Out = None,
     as_json: Json = False,
     target: Target = None,
-    beam: Beam = None,
-    alpha: Alpha = None,
-    nbest: NBest = None,
-    max_length: MaxLength = None,
-    settings: Settings = None,
+    search: SearchOptions = NOTHING_SAID,
     glossary: GlossaryFile = None,
     prefix: Prefix = None,
     png: Png = None,
@@ -123,13 +98,13 @@ def view(
 ) -> None:
     """Shows what a model does with a text.
 
-    Its outputs and what else it might have said, the search, the attention of every layer. The
-    page opens in a browser from where it lies. --json prints the data that it shows, with tensors
-    in base64. The two texts of a pair, or question and text, have a tab between them.
+    The page shows the outputs (all of the beam unless --nbest is given), alternative tokens, the
+    search and the attention of every layer; open it in a browser. --json prints its data, with
+    tensors in base64. Separate the texts of a pair, or question and text, with a tab.
 
     Example: headway view runs/mine "a man in a hat" --out page.html
     """
-    from ..api import Predictor, Translator, load
+    from ..inference.load import load
 
     if out is None and png is None and not as_json:
         raise ConfigError("nothing to make; give --out page.html, --png picture.png or --json")
@@ -140,18 +115,16 @@ def view(
                 raise ConfigError(f"{option} chooses a picture; add --png FILE or leave it out")
     set_threads(threads)
     model = load(run)
-    ranked = {"beam": beam, "alpha": alpha, "n_best": nbest, "max_length": max_length}
-    search = search_settings(settings, **ranked)
+    settings = search.settings()
     options = {"target": target, "glossary": glossary, "prefix": prefix}
     text = _text(given)
-    if isinstance(model, Translator):
-        found = _inspected(model, text, options, search)
+    if model.has_search:
+        found = _inspected(model, text, options, settings)
     else:
         named: dict[str, Any] = {f"--{name}": value for name, value in options.items()}
-        named |= {f"the search setting {name}": True for name in search}
+        named |= {f"the search setting {name}": True for name in settings}
         refuse_options(run, model.config.task, named)
-        has_several = isinstance(model, Predictor) and len(model.inputs) > 1
-        found = model.inspect(tuple(text.split("\t")) if has_several else text)
+        found = model.inspect(tuple(text.split("\t")) if len(model.inputs) > 1 else text)
     if png is not None:
         _draw(found, png, attention, _place("--layer", layer), _place("--head", head), output or 0)
     if out is not None:
@@ -164,7 +137,7 @@ def _text(given: str | None) -> str:
     """That of the command line, or all of standard input."""
     if given not in (None, "-"):
         return str(given)
-    from ..data.lines import read_lines
+    from ..data.formats.lines import read_lines
 
     return "\n".join(read_lines("-"))
 
@@ -172,11 +145,12 @@ def _text(given: str | None) -> str:
 def _inspected(
     model: Any, text: str, options: dict[str, Any], search: dict[str, Any]
 ) -> "Inspection":
-    from ..api import Glossary, Request
+    from ..data.glossary import Glossary
+    from ..inference.requests import TranslationRequest
 
     glossary, prefix = options["glossary"], options["prefix"]
     terms = Glossary.read(glossary) if glossary is not None else None
-    request = Request(text, prefix=prefix or "")
+    request = TranslationRequest(text, prefix=prefix or "")
     found: Inspection = model.inspect(request, options["target"], glossary=terms, **search)
     return found
 
@@ -189,8 +163,8 @@ def _draw(
     head: Any,
     output: int,
 ) -> None:
-    from ..api.page import save_bytes
-    from ..view.picture import heatmap_png
+    from ..inspection.html_page import save_bytes
+    from ..view.heatmap_png import heatmap_png
 
     if kind not in (None, "cross", "encoder", "decoder"):
         raise ConfigError(f"--attention {kind}: expected cross, encoder or decoder")

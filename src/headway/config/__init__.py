@@ -5,10 +5,19 @@ dataclass with type hints, `Annotated` bounds, attribute docstrings and a `__pos
 raises ValueError; this package reads, checks, writes and documents it.
 """
 
-from headway.config.files import load, read_value
-from headway.config.parsing import parse
-from headway.config.reference import describe
-from headway.config.schema import Choice
-from headway.config.writing import to_dict, to_toml
+from .parsing import parse
+from .reference import describe
+from .schema import Choice, OneOf, summaries
+from .toml_io import load, read_value, to_dict, to_toml
 
-__all__ = ["Choice", "describe", "load", "parse", "read_value", "to_dict", "to_toml"]
+__all__ = [
+    "Choice",
+    "OneOf",
+    "describe",
+    "load",
+    "parse",
+    "read_value",
+    "summaries",
+    "to_dict",
+    "to_toml",
+]

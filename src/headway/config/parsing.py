@@ -5,17 +5,19 @@ and throw away what did not fit. Files and the command line are left to `files`.
 """
 
 import dataclasses
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field
-from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import TypeAdapter, ValidationError
+import annotated_types as at
 
-from headway.config.schema import (
+from ..errors import ConfigError
+from .messages import accepts_none_word, expected, nearest, nearest_key, show
+from .schema import (
     NONE_WORD,
     SCALARS,
     Choice,
@@ -29,8 +31,6 @@ from headway.config.schema import (
     section_of,
     split,
 )
-from headway.config.words import accepts_none_word, expected, nearest, nearest_key, show
-from headway.errors import ConfigError
 
 T = TypeVar("T")
 Read = tuple[Any, list[str]]
@@ -157,7 +157,7 @@ class _Reader:
         # What lies inside a table or a list is explained by the member that has that shape.
         if fitting:
             return None, min(fitting, key=len)
-        return None, [self._mismatch(tp, value, key)]
+        return None, [self._mismatch(tp, value, key, _near_name(members, value))]
 
     def _entries(self, tp: Any, value: Any, key: str) -> Read:
         """A list, a tuple or a table of equal entries."""
@@ -186,9 +186,7 @@ class _Reader:
         # 1 == True in Python, but not in a run file.
         if any(type(value) is type(one) and value == one for one in allowed):
             return value, []
-        near = nearest(str(value), [one for one in allowed if isinstance(one, str)])
-        advice = f"; did you mean {show(near)}?" if near and len(allowed) > 1 else ""
-        return None, [self._mismatch(tp, value, key, advice)]
+        return None, [self._mismatch(tp, value, key, _near_name((tp,), value))]
 
     def _scalar(self, tp: Any, value: Any, key: str) -> Read:
         is_number = isinstance(value, SCALARS) and not isinstance(value, str)
@@ -259,18 +257,47 @@ def _wanted(tp: Any) -> str:
 
 def _accepts(tp: Any, value: Any) -> bool:
     """Whether a scalar or a whole container satisfies its type and bounds, nothing coerced."""
-    if value != value:  # nan is inside every bound and equal to nothing
-        return False
-    try:
-        _adapter(tp).validate_python(value, strict=True)
-    except ValidationError:
-        return False
-    return True
+    base, bounds = split(tp)
+    return _has_type(base, value) and all(_is_within(bound, value) for bound in bounds)
 
 
-@cache
-def _adapter(tp: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(tp)
+def _has_type(base: Any, value: Any) -> bool:
+    """Whether a value is of a scalar type; the entries of containers were read before."""
+    if base not in SCALARS:
+        return True
+    if isinstance(value, bool) or base is bool:  # which Python takes for a number
+        return isinstance(value, bool) and base is bool
+    if base is float:
+        is_number = isinstance(value, int | float) and value == value  # no NaN
+        return is_number and (isinstance(value, float) or abs(value) <= sys.float_info.max)
+    return isinstance(value, base)
+
+
+def _is_within(bound: Any, value: Any) -> bool:
+    match bound:
+        case at.Ge(limit):
+            return bool(value >= limit)
+        case at.Gt(limit):
+            return bool(value > limit)
+        case at.Le(limit):
+            return bool(value <= limit)
+        case at.Lt(limit):
+            return bool(value < limit)
+        case at.MultipleOf(factor):
+            return bool(value % factor == 0)
+        case at.MinLen(count):
+            return len(value) >= count
+        case at.MaxLen(count):
+            return len(value) <= count
+    raise TypeError(f"{bound!r} is no bound that settings may have")
+
+
+def _near_name(members: tuple[Any, ...], value: Any) -> str:
+    """Advice for a name that is misspelt, from the names that the types allow."""
+    literals = [base for member in members if get_origin(base := split(member)[0]) is Literal]
+    allowed = [name for literal in literals for name in get_args(literal)]
+    near = nearest(str(value), [name for name in allowed if isinstance(name, str)])
+    return f"; did you mean {show(near)}?" if near and len(allowed) > 1 else ""
 
 
 def _rewriting(tp: Any, value: Any) -> str:

@@ -6,19 +6,20 @@ from dataclasses import MISSING
 from types import NoneType
 from typing import Any
 
-from headway.config.schema import (
+from .messages import expected, show
+from .schema import (
     Choice,
     Key,
     alternatives,
     choice_of,
     join,
     keys,
+    meanings_of,
     section_of,
     split,
     tables_in,
 )
-from headway.config.words import expected, show
-from headway.config.writing import to_dict
+from .toml_io import to_dict
 
 
 def describe(cls: type) -> str:
@@ -42,7 +43,9 @@ def _section(cls: type, prefix: str, heading: str, skip: str = "") -> Iterator[s
         optional = " (optional)" if NoneType in alternatives(key.type) else ""
         inline = "" if section_of(key.type) else ", written as a table"
         for part in dict.fromkeys(tables_in(key.type)):  # each once, in order
-            if choice := choice_of(part):
+            if (choice := choice_of(part)) and inline:
+                yield from _tables(choice, name)
+            elif choice:
                 yield from _choice(choice, name, key.doc, optional)
             else:
                 yield from _section(split(part)[0], name, f"## `[{name}]`{inline}{optional}")
@@ -59,8 +62,17 @@ def _choice(choice: Choice, name: str, doc: str, optional: str) -> Iterator[str]
         yield from _section(cls, name, heading, skip=choice.key)
 
 
+def _tables(choice: Choice, name: str) -> Iterator[str]:
+    """The tables that may stand where the key may also be something else."""
+    for one, cls in choice.table().items():
+        heading = f"#### `{name}` written as a table with `{choice.key} = {show(one)}`"
+        yield from _section(cls, name, heading, skip=choice.key)
+
+
 def _row(key: Key, prefix: str) -> str:
-    cells = [f"`{join(prefix, key.name)}`", expected(key.type), _default(key), key.doc]
+    names = "; ".join(f"`{name}`: {text}" for name, text in meanings_of(key.type).items() if text)
+    doc = f"{key.doc} {names}." if names else key.doc
+    cells = [f"`{join(prefix, key.name)}`", expected(key.type), _default(key), doc]
     return f"| {' | '.join(_cell(cell) for cell in cells)} |"
 
 

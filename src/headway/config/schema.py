@@ -9,7 +9,7 @@ import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass
 from functools import cache
 from itertools import pairwise
@@ -52,6 +52,21 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class OneOf:
+    """Marks a text that must be one of some names, which are asked for when a file is read.
+
+    Written as `task: Annotated[str, OneOf(lambda: TASKS)]`; a `Literal` of names that may be added
+    to.
+
+    Attributes:
+        meanings: what some or all of the names mean, for the reference page.
+    """
+
+    names: Callable[[], Iterable[str]]
+    meanings: Callable[[], Mapping[str, str]] = dict
+
+
+@dataclass(frozen=True)
 class Key:
     """One setting of a section."""
 
@@ -79,8 +94,20 @@ def keys(cls: type) -> tuple[Key, ...]:
     return tuple(found)
 
 
+def summaries(cls: type) -> dict[str, str]:
+    """The first sentence of each setting's docstring as plain text: help of flags and fields."""
+    found = {}
+    for key in keys(cls):
+        sentence = re.split(r"(?<=\.)\s", key.doc, maxsplit=1)[0]
+        found[key.name] = " ".join(sentence.replace("`", "").split())
+    return found
+
+
 def split(tp: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A type without its `Annotated`, and the constraints that stood there, one by one."""
+    """A type without its `Annotated`, and the constraints that stood there, one by one.
+
+    A text marked with `OneOf` is the Literal of its names.
+    """
     if get_origin(tp) is not Annotated:
         return tp, ()
     base, *metadata = get_args(tp)
@@ -88,6 +115,9 @@ def split(tp: Any) -> tuple[Any, tuple[Any, ...]]:
     for item in metadata:
         # Interval and Len are groups of the elementary constraints.
         flat.extend(item if isinstance(item, annotated_types.GroupedMetadata) else [item])
+    for item in flat:
+        if isinstance(item, OneOf):
+            return Literal[tuple(item.names())], ()
     return base, tuple(flat)
 
 
@@ -102,6 +132,13 @@ def alternatives(tp: Any) -> tuple[Any, ...]:
         else member
         for member in get_args(base)
     )
+
+
+def meanings_of(tp: Any) -> dict[str, str]:
+    """What the names mean that a type allows, as far as their tables say."""
+    metadata = [item for member in alternatives(tp) for item in get_args(member)[1:]]
+    marks = [item for item in metadata if isinstance(item, OneOf)]
+    return {name: meaning for mark in marks for name, meaning in mark.meanings().items()}
 
 
 def choice_of(tp: Any) -> Choice | None:

@@ -6,15 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headway.data.store import Store
+from .store import Store
 
-# What stands beside the ids is never looked at: `valid` says so. Any id will do that exists in
-# every vocabulary.
+# Padding is never read: `valid` marks it. Any id that exists in every vocabulary will do.
 _FILL = 0
 
 
 def pad(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Arrays of ids side by side, padded to the longest, and where the ids are valid.
+    """Arrays of ids, padded to the longest, and a mask of the valid ids.
 
     Shape: n arrays of length at most L -> ids (n,L) int64, valid (n,L) bool.
     """
@@ -34,7 +33,7 @@ def collate(store: Store, indices: np.ndarray, bos: int) -> dict[str, torch.Tens
     """A batch of the columns `source` and `target` of some examples.
 
     Args:
-        bos: the begin mark of the target.
+        bos: the begin token of the target.
     """
     return _batch(
         _pad_flat(*store["source"].take(indices)), _pad_flat(*store["target"].take(indices)), bos
@@ -44,7 +43,7 @@ def collate(store: Store, indices: np.ndarray, bos: int) -> dict[str, torch.Tens
 def pair_batch(
     sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], bos: int
 ) -> dict[str, torch.Tensor]:
-    """The same of encoded pairs that stand in no store."""
+    """A batch of encoded pairs that are in no store; otherwise as `collate`."""
     return _batch(pad(sources), pad(targets), bos)
 
 
@@ -53,8 +52,8 @@ def _batch(
 ) -> dict[str, torch.Tensor]:
     """The tensors of padded pairs.
 
-    The target as fed to the decoder begins with the begin mark and lacks its last token; the target
-    to predict is as stored, with its end mark.
+    The decoder input begins with the begin token and lacks the last token; the target to predict is
+    as stored, with its end token.
 
     Shape: src (B,S), src_valid (B,S) bool, tgt_in, tgt_out (B,T), tgt_valid (B,T) bool.
     """
@@ -68,10 +67,10 @@ def _sources(src: np.ndarray, src_valid: np.ndarray) -> dict[str, Tensor]:
 def source_batch(
     texts: Sequence[np.ndarray], segments: Sequence[np.ndarray] | None = None
 ) -> dict[str, Tensor]:
-    """A batch of encoded texts that are only read.
+    """A batch of encoded texts for an encoder.
 
     Args:
-        segments: of each token of each text, as `TextCodec.pair` gives them.
+        segments: the segment of each token, as `TextCodec.pair` returns them.
 
     Shape: src (B,S), src_valid (B,S) bool, and with segments segment (B,S).
     """
@@ -80,17 +79,17 @@ def source_batch(
 
 
 def collate_sources(store: Store, indices: np.ndarray, column: str) -> dict[str, Tensor]:
-    """The same of one column of some examples."""
+    """A batch of one column of some examples for an encoder."""
     return _sources(*_pad_flat(*store[column].take(indices)))
 
 
 def collate_texts(
     store: Store, indices: np.ndarray, bos: int, column: str = "text"
 ) -> dict[str, Tensor]:
-    """A batch of some examples of one column, each of which is to be predicted from its beginning.
+    """A batch of one column of some examples for a language model.
 
     Args:
-        bos: the begin mark.
+        bos: the begin token.
 
     Shape: tgt_in, tgt_out (B,T), tgt_valid (B,T) bool.
     """
@@ -98,7 +97,7 @@ def collate_texts(
 
 
 def text_batch(texts: Sequence[np.ndarray], bos: int) -> dict[str, Tensor]:
-    """The same of encoded texts that stand in no store."""
+    """A batch of encoded texts that are in no store; otherwise as `collate_texts`."""
     return _targets(*pad(texts), bos)
 
 

@@ -1,8 +1,8 @@
-"""Clean tokens and a generator -> damaged ones, and what there is to restore.
+"""Corruption for denoising objectives: clean tokens -> corrupted tokens and what to restore.
 
-Pure functions: what is drawn comes from the generator alone, which `draws` makes of a key such as
-(seed, epoch, index of the example). Tokens are those of a text without its marks; begin and end
-marks, and what a model is asked, are put to them by the tasks.
+Pure functions: all randomness comes from the generator, which `draws` seeds with a key such as
+(seed, epoch, index of the example). Tokens are those of a text without special tokens; the tasks
+add these and build the model's input.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Alphabet:
-    """What corruption has to know of the ids of a vocabulary.
+    """The ids of a vocabulary that corruption treats specially.
 
     Attributes:
-        is_control: by id (V,): control tokens, which are neither damaged nor put in for words.
-        begins_word: by id (V,): tokens that white space stands before.
-        mask: the id that stands in the place of what is hidden.
-        sentinels: ids that stand for spans, in order.
+        is_control: by id (V,): control tokens, which are never corrupted nor drawn as replacements.
+        begins_word: by id (V,): tokens that follow white space.
+        mask: the id of the mask token.
+        sentinels: the ids of the sentinel tokens, in order.
     """
 
     is_control: np.ndarray
@@ -30,19 +30,19 @@ class Alphabet:
 
     @cached_property
     def ordinary(self) -> np.ndarray:
-        """The ids of everything that is no control token."""
+        """The ids of all tokens but the control tokens."""
         return np.flatnonzero(~self.is_control)
 
 
 def draws(*key: int) -> np.random.Generator:
-    """The generator of a key of whole numbers from 0 on."""
+    """The generator that a key of non-negative integers seeds."""
     return np.random.default_rng(key)
 
 
 def share_of(n: int, rate: float) -> int:
-    """How many of `n` a rate means: `rate * n` with halves rounded up, but at least one.
+    """`rate * n`, rounded with halves up, and at least 1.
 
-    None of none, and none at a rate of 0.
+    0 if `n` or `rate` is 0.
     """
     return min(n, max(1, int(rate * n + 0.5))) if n and rate else 0
 
@@ -57,42 +57,42 @@ def mask_words(
     random: float = 0.1,
     whole_words: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens with some hidden, and the places of those, in order (BERT, Devlin et al. 2019).
+    """The tokens with some of them masked, and the positions of these (BERT, Devlin et al. 2019).
 
-    Of the n tokens that are no control tokens, `share_of(n, rate)` are chosen, evenly. Each is then
-    replaced by the mask (with the chance `masked`), by any ordinary token, evenly (`random`), or
-    left as it is.
+    Of the n tokens that are no control tokens, `share_of(n, rate)` are chosen uniformly. Each is
+    replaced by the mask with probability `masked` and by a uniformly drawn ordinary token with
+    probability `random`; otherwise it is kept.
 
     Args:
-        whole_words: words are chosen in place of tokens, in random order, each one that fits into
-            what is left of the number; where none fits, the first of the shortest.
+        whole_words: choose words instead of tokens: in random order, each word that still fits
+            into the number; if none fits, the first of the shortest.
     """
-    places = np.flatnonzero(~alphabet.is_control[tokens])
-    n_chosen = share_of(len(places), rate)
+    positions = np.flatnonzero(~alphabet.is_control[tokens])
+    n_chosen = share_of(len(positions), rate)
     if whole_words:
-        chosen = _choose_words(places, alphabet.begins_word[tokens], n_chosen, rng)
+        chosen = _choose_words(positions, alphabet.begins_word[tokens], n_chosen, rng)
     else:
-        chosen = np.sort(rng.permutation(places)[:n_chosen])
-    damaged = tokens.copy()
+        chosen = np.sort(rng.permutation(positions)[:n_chosen])
+    corrupted = tokens.copy()
     fate = rng.random(len(chosen))
-    others = alphabet.ordinary[rng.integers(len(alphabet.ordinary), size=len(chosen))]
-    damaged[chosen[fate < masked]] = alphabet.mask
-    is_other = (fate >= masked) & (fate < masked + random)
-    damaged[chosen[is_other]] = others[is_other]
-    return damaged, chosen
+    replacements = alphabet.ordinary[rng.integers(len(alphabet.ordinary), size=len(chosen))]
+    corrupted[chosen[fate < masked]] = alphabet.mask
+    is_replaced = (fate >= masked) & (fate < masked + random)
+    corrupted[chosen[is_replaced]] = replacements[is_replaced]
+    return corrupted, chosen
 
 
 def _choose_words(
-    places: np.ndarray, begins: np.ndarray, n_tokens: int, rng: np.random.Generator
+    positions: np.ndarray, begins: np.ndarray, n_tokens: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Places of whole words, at most `n_tokens` unless every word is longer.
+    """Positions of whole words, at most `n_tokens` unless every word is longer.
 
-    A word is a run of neighbouring places up to the next that begins one: a control token ends it.
+    A word is a run of adjacent positions up to the next word beginning; a control token ends it.
     """
     if not n_tokens:
-        return places[:0]
-    is_first = begins[places] | (np.diff(places, prepend=-2) > 1)
-    words = np.split(places, np.flatnonzero(is_first)[1:])
+        return positions[:0]
+    is_first = begins[positions] | (np.diff(positions, prepend=-2) > 1)
+    words = np.split(positions, np.flatnonzero(is_first)[1:])
     chosen: list[np.ndarray] = []
     for number in rng.permutation(len(words)):
         if len(words[number]) <= n_tokens:
@@ -102,12 +102,12 @@ def _choose_words(
 
 
 def pair_border(begins: np.ndarray, rng: np.random.Generator) -> int:
-    """Where to cut a passage in two, both of them not empty; 0 for one of less than two tokens.
+    """Where to cut a passage into two non-empty parts; 0 if it has fewer than two tokens.
 
-    At one of the sentences that begin inside it, drawn evenly; in the middle where none does.
+    At the beginning of a sentence inside it, drawn uniformly; in the middle if there is none.
 
     Args:
-        begins: by token, whether a sentence begins with it.
+        begins: for each token, whether it begins a sentence.
     """
     inside = np.flatnonzero(begins[1:]) + 1
     return int(inside[rng.integers(len(inside))]) if len(inside) else len(begins) // 2
@@ -118,7 +118,7 @@ def permute_sentences(
 ) -> np.ndarray:
     """The sentences of a passage in random order (BART, Lewis et al. 2020).
 
-    What stands before the first one that begins inside counts as a sentence.
+    The tokens before the first sentence beginning count as a sentence.
     """
     sentences = np.split(tokens, np.flatnonzero(begins[1:]) + 1)
     return np.concatenate([sentences[i] for i in rng.permutation(len(sentences))])
@@ -126,68 +126,69 @@ def permute_sentences(
 
 def mask_tokens(tokens: np.ndarray, rng: np.random.Generator, mask: int, rate: float) -> np.ndarray:
     """The tokens with `share_of(n, rate)` of them replaced by the mask."""
-    damaged = tokens.copy()
-    damaged[rng.permutation(len(tokens))[: share_of(len(tokens), rate)]] = mask
-    return damaged
+    corrupted = tokens.copy()
+    corrupted[rng.permutation(len(tokens))[: share_of(len(tokens), rate)]] = mask
+    return corrupted
 
 
 def delete_tokens(tokens: np.ndarray, rng: np.random.Generator, rate: float) -> np.ndarray:
-    """The tokens without `share_of(n, rate)` of them: where, nothing tells."""
+    """The tokens without `share_of(n, rate)` of them; nothing marks the gaps."""
     return np.delete(tokens, rng.permutation(len(tokens))[: share_of(len(tokens), rate)])
 
 
 def infill(
     tokens: np.ndarray, rng: np.random.Generator, mask: int, rate: float, mean: float
 ) -> np.ndarray:
-    """The tokens with spans of them replaced by one mask each (BART's text infilling).
+    """The tokens with spans replaced by one mask each (BART's text infilling).
 
-    Lengths are drawn from a Poisson distribution until `share_of(n, rate)` tokens are gone, the
-    last one cut to fit; a span of length 0 is a mask put in. Spans do not touch each other. Should
-    there be more of them than tokens that go, which would make the text longer, or than what is
-    left can keep apart, the last ones are joined.
+    Span lengths are drawn from a Poisson distribution until they cover `share_of(n, rate)` tokens;
+    the last one is cut to fit. A span of length 0 inserts a mask. Spans do not touch each other.
+    The last ones are joined if there are more spans than removed tokens, which would lengthen the
+    text, or too many for the kept tokens to separate.
     """
-    n_gone = share_of(len(tokens), rate)
+    n_removed = share_of(len(tokens), rate)
     lengths: list[int] = []
-    while sum(lengths) < n_gone:
-        lengths.append(min(int(rng.poisson(mean)), n_gone - sum(lengths)))
-    n_most = min(n_gone, len(tokens) - n_gone + 1)
+    while sum(lengths) < n_removed:
+        lengths.append(min(int(rng.poisson(mean)), n_removed - sum(lengths)))
+    n_most = min(n_removed, len(tokens) - n_removed + 1)
     if len(lengths) > n_most:
         lengths[n_most - 1 :] = [sum(lengths[n_most - 1 :])]
     [before, *kept], _ = _cut_out(tokens, lengths, rng)
-    return np.concatenate([before, _behind([mask] * len(kept), kept, tokens.dtype)])
+    return np.concatenate([before, _prefixed([mask] * len(kept), kept, tokens.dtype)])
 
 
 def corrupt_spans(
     tokens: np.ndarray, rng: np.random.Generator, sentinels: Sequence[int], rate: float, mean: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens with spans replaced by sentinels, and each span behind its sentinel.
+    """Span corruption (T5, Raffel et al. 2020): the input with sentinels, and the target.
 
-    Span corruption (T5, Raffel et al. 2020): `share_of(n, rate)` tokens go, in this number over
-    `mean` spans, halves rounded up, at least one and at most as many as there are sentinels. Every
-    way to share the tokens out over the spans is as likely. Spans do not touch each other.
+    `share_of(n, rate)` tokens are removed in spans, each replaced by a sentinel; the target has
+    each span after its sentinel. The number of spans is the number of tokens over `mean`, halves
+    rounded up, at least 1 and at most the number of sentinels. All divisions of the tokens into
+    spans are equally likely. Spans do not touch each other.
 
-    The target has no closing sentinel, as in T5's own program; the paper's figure shows one.
+    The target has no closing sentinel, as in T5's own code; the paper's figure shows one.
     """
-    n_gone = share_of(len(tokens), rate)
-    if not n_gone:
+    n_removed = share_of(len(tokens), rate)
+    if not n_removed:
         return tokens.copy(), tokens[:0]
-    n_most = min(len(sentinels), n_gone, len(tokens) - n_gone + 1)
-    n_spans = min(max(1, int(n_gone / mean + 0.5)), n_most)
-    cuts = np.sort(rng.permutation(n_gone - 1)[: n_spans - 1]) + 1
-    lengths = np.diff(cuts, prepend=0, append=n_gone)
+    n_most = min(len(sentinels), n_removed, len(tokens) - n_removed + 1)
+    n_spans = min(max(1, int(n_removed / mean + 0.5)), n_most)
+    cuts = np.sort(rng.permutation(n_removed - 1)[: n_spans - 1]) + 1
+    lengths = np.diff(cuts, prepend=0, append=n_removed)
     [before, *kept], spans = _cut_out(tokens, lengths, rng)
     marks = sentinels[:n_spans]
-    damaged = np.concatenate([before, _behind(marks, kept, tokens.dtype)])
-    return damaged, _behind(marks, spans, tokens.dtype)
+    corrupted = np.concatenate([before, _prefixed(marks, kept, tokens.dtype)])
+    return corrupted, _prefixed(marks, spans, tokens.dtype)
 
 
 def _cut_out(
     tokens: np.ndarray, lengths: Sequence[int] | np.ndarray, rng: np.random.Generator
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """What is left of the tokens, in pieces, and the spans of these lengths between the pieces.
+    """The kept tokens in pieces, and the removed spans, of these lengths, between the pieces.
 
-    Every arrangement in which no two spans touch is as likely: it is a choice of gaps between the
-    tokens that are kept.
+    All arrangements in which no two spans touch are equally likely: an arrangement is a choice of
+    gaps between the kept tokens.
     """
     gaps = np.sort(rng.permutation(len(tokens) - sum(lengths) + 1)[: len(lengths)])
     ends = gaps + np.cumsum(lengths, dtype=np.int64)
@@ -196,8 +197,8 @@ def _cut_out(
     return pieces[::2], pieces[1::2]
 
 
-def _behind(marks: Sequence[int], pieces: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    """Each piece behind its mark, all in one."""
+def _prefixed(marks: Sequence[int], pieces: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    """All pieces in one array, each after its mark."""
     heads = (np.array([mark], dtype) for mark in marks)
     parts = [part for pair in zip(heads, pieces, strict=True) for part in pair]
     return np.concatenate([np.empty(0, dtype), *parts])
@@ -207,5 +208,9 @@ PATTERNS = ("bidirectional", "left_to_right", "sequence")
 
 
 def draw_pattern(rng: np.random.Generator, shares: Sequence[float]) -> int:
-    """Which of `PATTERNS` an example has (UniLM, Dong et al. 2019), by the chance of each."""
+    """The index in `PATTERNS` of an example's mask pattern (UniLM, Dong et al. 2019).
+
+    Args:
+        shares: the probability of each pattern.
+    """
     return int(np.searchsorted(np.cumsum(shares)[:-1], rng.random(), side="right"))

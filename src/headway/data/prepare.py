@@ -1,7 +1,7 @@
-"""From corpora to a store: read, encode, drop what cannot be used and say what was dropped.
+"""From corpora to a store: read, encode, drop unusable examples and report the drops.
 
-A store is named after a hash of all that shaped it, so it is found again while files, settings and
-codecs are unchanged, and built anew otherwise.
+A store is named by a hash of its inputs, so it is reused while files, settings and codecs are
+unchanged, and rebuilt otherwise. The file layout of stores is left to `store`.
 """
 
 import hashlib
@@ -15,29 +15,30 @@ from pathlib import Path
 
 import numpy as np
 
-from headway.data import store as stores
-from headway.data.blocks import (
+from ..errors import ConfigError, DataError
+from . import store as stores
+from .blocks import (
     BLOCK,
     DOCUMENT_COLUMN,
     SENTENCE_COLUMN,
     Block,
     sentence_blocks,
+    shift_blocks,
     text_blocks,
 )
-from headway.data.codecs import Codec, TextCodec
-from headway.data.corpora import WHOLE, Corpus, files_of, format_of
-from headway.data.leaks import LeakCheck, Leaks
-from headway.data.read import Row, read
-from headway.data.recut import recut
-from headway.data.rules import Apart, Rules
-from headway.data.store import DOCUMENT, Column, Store, StoreWriter, building, writing_to
-from headway.errors import ConfigError, DataError
+from .codecs.text import Codec, TextCodec
+from .config import Corpus, files_of, format_of
+from .formats import FORMATS
+from .formats.read import Row, read
+from .leakage import LeakCheck, Leaks
+from .row_rules import IndependentColumns, RowRules
+from .store import DOCUMENT, Column, Store, StoreWriter, building, writing_to
 
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4 << 20
 PLACES_SHOWN = 3
-# Descriptions of corpora that came later: left out of keys where they are not used, so that runs
-# made before them find their data unchanged.
+# Fields of corpora that were added later. Left out of keys where they are unset, so that older runs
+# find their data again.
 LATER = (
     *("text", "text2", "label", "value", "words", "tags", "question", "context", "answers"),
     "part",
@@ -45,8 +46,8 @@ LATER = (
 
 
 @dataclass(frozen=True)
-class Dropped:
-    """Examples left out for one reason, with the places of the first few."""
+class DroppedExamples:
+    """Examples dropped for one reason, with `file:line` of the first few."""
 
     reason: str
     count: int
@@ -59,25 +60,25 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A store with what is known of its making."""
+    """A store and the facts of its preparation."""
 
     store: Store
     key: str
     sizes: tuple[int, ...]
-    """How many examples each corpus gave; they stand in the store in this order."""
+    """Number of examples of each corpus, in the order of the store."""
     is_running: tuple[bool, ...]
-    """Which corpora are in blocks: running text, documents."""
-    dropped: tuple[Dropped, ...]
+    """Which corpora are stored in blocks: running text, documents."""
+    dropped: tuple[DroppedExamples, ...]
     leaks: Leaks | None
-    """What the leak check found, if one was asked for."""
+    """Result of the leak check, if one was made."""
     reused: bool
 
     def at(self, seed: int, epoch: int) -> tuple[Store, tuple[int, ...]]:
-        """Store and sizes as an epoch sees them: running texts are cut into other blocks."""
-        return recut(self.store, self.sizes, self.is_running, seed, epoch)
+        """Store and sizes for an epoch: running texts are cut into blocks at other positions."""
+        return shift_blocks(self.store, self.sizes, self.is_running, seed, epoch)
 
     def report(self) -> list[str]:
-        """Lines for the log: how many examples there are, and what became of the others."""
+        """Lines for the log: the number of examples, the dropped ones and the leak check."""
         lines = [f"{len(self.store)} examples {'found' if self.reused else 'prepared'}"]
         lines += [str(dropped) for dropped in self.dropped]
         is_checked = self.leaks is not None and self.leaks.rows and self.leaks.pairs
@@ -86,7 +87,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class _Job:
-    """What shapes a store, passed along the steps of preparing it."""
+    """Everything that determines a store."""
 
     corpora: Sequence[Corpus]
     codecs: Mapping[str, Codec]
@@ -94,21 +95,21 @@ class _Job:
     max_length: int | None
     block: int | None
     sentences: bool
-    rules: Rules
+    rules: RowRules
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.codecs)
 
     def files(self) -> list[Path]:
-        found = (files_of(corpus, self.columns, self.root) for corpus in self.corpora)
-        return [path for _, path in chain.from_iterable(found)]
+        files = (files_of(corpus, self.columns, self.root) for corpus in self.corpora)
+        return [path for _, path in chain.from_iterable(files)]
 
     def key(self) -> str:
         shaped_by = {
             "format": stores.FORMAT,
             "files": [_digest(path) for path in self.files()],
-            # The weight is no part of it: it is applied when batches are drawn.
+            # Without the weight, which is applied when batches are drawn.
             "corpora": [self._described(corpus) for corpus in self.corpora],
             "codecs": {name: codec.fingerprint() for name, codec in self.codecs.items()},
             "max_length": self.max_length,
@@ -126,19 +127,24 @@ class _Job:
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def _described(self, corpus: Corpus) -> dict[str, object]:
-        said = asdict(corpus) | {"format": self.format(corpus), "weight": None}
-        return {name: value for name, value in said.items() if value or name not in LATER}
+        fields = asdict(corpus) | {"format": self.format(corpus), "weight": None}
+        return {name: value for name, value in fields.items() if value or name not in LATER}
 
     def format(self, corpus: Corpus) -> str:
         return format_of(corpus, single=len(self.columns) == 1)
 
     def is_cut(self, corpus: Corpus) -> bool:
-        """Whether it is stored in blocks."""
-        return self.sentences or self.format(corpus) in WHOLE
+        """Whether a corpus is stored in blocks."""
+        return self.sentences or FORMATS[self.format(corpus)].is_cut
+
+    def is_running_text(self, corpus: Corpus) -> bool:
+        """Whether a corpus is one text."""
+        return FORMATS[self.format(corpus)].rows == "pieces"
 
     @property
     def has_documents(self) -> bool:
-        return self.sentences or "documents" in map(self.format, self.corpora)
+        rows = {FORMATS[self.format(corpus)].rows for corpus in self.corpora}
+        return self.sentences or "documents" in rows
 
     def stored(self) -> list[Column]:
         """The columns of the store."""
@@ -158,27 +164,27 @@ def prepare(
     block: int | None = None,
     sentences: bool = False,
     leak_check: LeakCheck | None = None,
-    rules: Rules | None = None,
+    rules: RowRules | None = None,
 ) -> Prepared:
-    """The store of these corpora, built if it is not there yet.
+    """The store of these corpora, built if it does not exist.
 
     Args:
-        codecs: the codec of each column, by the task's names; their order is that of the columns.
-        where: the folder that holds stores, such as `default_cache() / "stores"`.
-        root: the folder that relative file names start from.
-        max_length: examples longer than this in any column are dropped, or in what else the rules
-            name; marks count.
-        block: running text and documents become examples of this many tokens, one after the other;
-            the end mark closes the last one of each text, and of no other.
-        sentences: whatever the format, every row is a document, and the store also says where its
+        codecs: the codec of each column, by the task's names, in the order of the columns.
+        where: the folder of the stores, such as `default_cache() / "stores"`.
+        root: the folder of relative file names.
+        max_length: examples are dropped if a column, or another length that the rules define, is
+            longer than this, special tokens included.
+        block: the number of tokens of the examples that running text and documents are cut into;
+            the end token closes only the last block of each text.
+        sentences: treat every row as a document, whatever the format, and store where its
             sentences begin.
-        leak_check: a fresh one; it rides on the pass that prepares.
-        rules: about columns together; none if left out.
+        leak_check: a fresh one; it sees the rows while they are read.
+        rules: rules about several columns; none by default.
 
     Raises:
-        DataError: a file is missing or malformed, changed meanwhile, or holds nothing to use.
+        DataError: a file is missing, malformed or changed meanwhile, or no example is usable.
     """
-    job = _Job(corpora, codecs, root, max_length, block, sentences, rules or Apart())
+    job = _Job(corpora, codecs, root, max_length, block, sentences, rules or IndependentColumns())
     before = _states(job.files())
     key = job.key()
     path = where / key
@@ -188,12 +194,14 @@ def prepare(
         if store is None:
             _write(job, path, before, leak_check)
             store = Store(path)
-            found = _save_leaks(path, leak_check)
+            leaks = _save_leaks(path, leak_check)
         else:
-            found = _load_leaks(job, path, leak_check)
-    dropped = (Dropped(d["reason"], d["count"], tuple(d["places"])) for d in store.notes["dropped"])
+            leaks = _load_leaks(job, path, leak_check)
+    dropped = (
+        DroppedExamples(d["reason"], d["count"], tuple(d["places"])) for d in store.notes["dropped"]
+    )
     sizes, is_running = tuple(store.notes["sizes"]), tuple(map(job.is_cut, corpora))
-    return Prepared(store, key, sizes, is_running, tuple(dropped), found, reused)
+    return Prepared(store, key, sizes, is_running, tuple(dropped), leaks, reused)
 
 
 def _digest(path: Path) -> str:
@@ -202,12 +210,12 @@ def _digest(path: Path) -> str:
 
 
 def _states(files: Sequence[Path]) -> list[tuple[int, int, int]]:
-    found = (path.stat() for path in files)
-    return [(state.st_ino, state.st_size, state.st_mtime_ns) for state in found]
+    states = (path.stat() for path in files)
+    return [(state.st_ino, state.st_size, state.st_mtime_ns) for state in states]
 
 
 def _open_whole(path: Path) -> Store | None:
-    """The store at `path`; None, and nothing there any more, if it is absent or damaged."""
+    """The store at `path`; None if it is absent, or damaged, in which case it is removed."""
     if not path.exists():
         return None
     try:
@@ -218,7 +226,7 @@ def _open_whole(path: Path) -> Store | None:
 
 
 def _check_unchanged(files: Sequence[Path], before: list[tuple[int, int, int]]) -> None:
-    """Refuses inputs that changed after they were hashed: the name of the store would lie."""
+    """Refuses inputs that changed after they were hashed: the store would have the wrong name."""
     for file, old, new in zip(files, before, _states(files), strict=True):
         if old != new:
             raise DataError(f"{file} changed while it was being read; start again once it is still")
@@ -233,9 +241,9 @@ def _write(
     with StoreWriter(path, job.stored()) as writer:
         for corpus in job.corpora:
             size = 0
-            for kept in _examples(job, corpus, tally, numbers, leak_check):
-                writer.append(kept)
-                size += len(kept[job.columns[0]])
+            for examples in _examples(job, corpus, tally, numbers, leak_check):
+                writer.append(examples)
+                size += len(examples[job.columns[0]])
             sizes.append(size)
         dropped = tally.dropped()
         if not sum(sizes):
@@ -255,14 +263,14 @@ def _examples(
     numbers: Iterator[int],
     leak_check: LeakCheck | None,
 ) -> Iterator[dict[str, list[np.ndarray]]]:
-    """What a corpus gives to the store, some examples at a time."""
+    """The examples of a corpus for the store, a chunk at a time, by column."""
     rows = read(corpus, job.columns, job.root)
-    if job.format(corpus) != "text":
-        rows = _seen(rows, leak_check)
+    if not job.is_running_text(corpus):
+        rows = _checked(rows, leak_check)
     if job.is_cut(corpus):
         blocks = _blocks(job, corpus, rows, tally, numbers)
-        while some := list(islice(blocks, CHUNK_ROWS)):
-            yield {name: [block[name] for block in some] for name in some[0]}
+        while group := list(islice(blocks, CHUNK_ROWS)):
+            yield {name: [block[name] for block in group] for name in group[0]}
         return
     for chunk in _chunks(rows):
         encoded = _encode(chunk, job.codecs)
@@ -273,7 +281,7 @@ def _examples(
         yield examples
 
 
-def _seen(rows: Iterator[Row], leak_check: LeakCheck | None) -> Iterator[Row]:
+def _checked(rows: Iterator[Row], leak_check: LeakCheck | None) -> Iterator[Row]:
     for row in rows:
         if leak_check:
             leak_check.see([row])
@@ -283,14 +291,15 @@ def _seen(rows: Iterator[Row], leak_check: LeakCheck | None) -> Iterator[Row]:
 def _blocks(
     job: _Job, corpus: Corpus, rows: Iterator[Row], tally: "_Tally", numbers: Iterator[int]
 ) -> Iterator[Block]:
-    """The blocks of texts: of all rows together, if they are pieces of one, or of each."""
+    """The blocks of a corpus: of one text, if its rows are pieces of it, or of each row."""
     [(name, codec)] = job.codecs.items()
-    form = job.format(corpus)
     if not isinstance(codec, TextCodec) or job.block is None:
+        form = job.format(corpus)
         raise ConfigError(f"format = {form!r} has texts to cut, which the task has no use for")
     cut = sentence_blocks if job.sentences else text_blocks
     texts: Iterable[tuple[str, Iterable[str]]]
-    if form == "text":  # all of it is one
+    is_one = job.is_running_text(corpus)
+    if is_one:
         texts = [(f"{corpus.file}:1", (row.values[0] for row in rows))]
     else:
         texts = ((row.where, [text] if (text := row.values[0]).strip() else []) for row in rows)
@@ -299,12 +308,12 @@ def _blocks(
         for block in cut(name, codec, parts, job.block):
             number = next(numbers) if number is None else number
             yield block | ({DOCUMENT: np.array([number])} if job.has_documents else {})
-        if number is None and form != "text":
+        if number is None and not is_one:
             tally.note(f"empty {name}", where)
 
 
 def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """Rows in lists bounded in number and in characters."""
+    """Rows in lists of bounded number and total length."""
     chunk: list[Row] = []
     characters = 0
     for row in rows:
@@ -330,7 +339,7 @@ def _chosen(encoded: dict[str, list[np.ndarray]], kept: list[int]) -> dict[str, 
 
 
 def _derived(job: _Job, rows: Sequence[Row]) -> dict[str, list[np.ndarray]]:
-    """The columns that are made of others."""
+    """The columns that are derived from others."""
     return {
         name: codec.encode_batch([row.values[job.columns.index(column)] for row in rows])
         for name, (column, codec) in job.rules.derived.items()
@@ -338,7 +347,7 @@ def _derived(job: _Job, rows: Sequence[Row]) -> dict[str, list[np.ndarray]]:
 
 
 class _Tally:
-    """Sorts out what cannot be used and keeps count, by reason."""
+    """Finds unusable rows and counts them by reason."""
 
     def __init__(self, job: _Job) -> None:
         self._max_length = job.max_length
@@ -349,7 +358,7 @@ class _Tally:
         self._places: dict[str, list[str]] = {}
 
     def sift(self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]) -> list[int]:
-        """The places of the rows that can be used."""
+        """The indices of the usable rows."""
         kept = []
         for i, (row, *arrays) in enumerate(zip(rows, *encoded.values(), strict=True)):
             reason = self._reason(row, arrays)
@@ -380,44 +389,44 @@ class _Tally:
         return None
 
     def note(self, reason: str, where: str) -> None:
-        """Counts a row that is left out."""
+        """Counts a dropped row."""
         self._counts[reason] = self._counts.get(reason, 0) + 1
         places = self._places.setdefault(reason, [])
         if len(places) < PLACES_SHOWN:
             places.append(where)
 
-    def dropped(self) -> tuple[Dropped, ...]:
+    def dropped(self) -> tuple[DroppedExamples, ...]:
         return tuple(
-            Dropped(reason, count, tuple(self._places[reason]))
+            DroppedExamples(reason, count, tuple(self._places[reason]))
             for reason, count in self._counts.items()
         )
 
 
 def _leaks_file(path: Path, check: LeakCheck) -> Path:
-    """Beside the store, because it depends on the held-out data too."""
+    """The file of the result: beside the store, because it also depends on the held-out data."""
     return path.with_name(f"{path.name}.leaks-{check.fingerprint}.json")
 
 
 def _save_leaks(path: Path, check: LeakCheck | None) -> Leaks | None:
     if check is None:
         return None
-    found = check.result()
+    leaks = check.result()
     file = _leaks_file(path, check)
     draft = file.with_name(file.name + ".new")
     with writing_to(file):
-        draft.write_text(json.dumps(asdict(found)), "utf-8")
+        draft.write_text(json.dumps(asdict(leaks)), "utf-8")
         os.replace(draft, file)
-    return found
+    return leaks
 
 
 def _load_leaks(job: _Job, path: Path, check: LeakCheck | None) -> Leaks | None:
-    """What an earlier pass found, or else the result of a pass made now, without encoding."""
+    """The saved result of an earlier pass, or that of a new pass without encoding."""
     if check is None:
         return None
     try:
         return Leaks(**json.loads(_leaks_file(path, check).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         for corpus in job.corpora:
-            if job.format(corpus) != "text":
+            if not job.is_running_text(corpus):
                 check.see(read(corpus, job.columns, job.root))
         return _save_leaks(path, check)

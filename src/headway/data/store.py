@@ -1,8 +1,8 @@
 """The prepared store: examples as flat files of numbers, mapped into memory and never loaded whole.
 
-A store is a folder: `meta.json`, and per column `NAME.data` (all values, one example after the
-other) and `NAME.offsets` (where each example starts, one more than there are examples), all little
-endian. It appears whole or not at all. What the numbers mean is left to the codecs.
+A store is a folder: `meta.json`, and per column `NAME.data` (the values of all examples) and
+`NAME.offsets` (the start of each example, and the end of the last), all little endian. It appears
+whole or not at all. The meaning of the numbers is left to the codecs.
 """
 
 import copy
@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Literal, Protocol
 
 import numpy as np
 
-from headway.errors import DataError
+from ..errors import DataError
 
 if sys.platform == "win32":
     import msvcrt
@@ -38,20 +38,20 @@ else:
 FORMAT = 1
 OFFSETS = np.dtype("<u8")
 DOCUMENT = "document"
-"""The column, if there is one, with the number of the document that an example is a block of."""
+"""The name of the column with the document number of each example, if there is one."""
 
-# Mapped pages count as resident memory once they are touched, so each file gives its pages back
-# after about this much. Linux maps up to 64 KiB around every page that is asked for.
+# Mapped pages count as resident memory once they are touched, so each file releases its pages after
+# about this much. Linux maps up to 64 KiB around every requested page.
 RELEASE_BYTES = 32 << 20
 FAULT_BYTES = 64 << 10
-DONT_NEED: int | None = getattr(mmap, "MADV_DONTNEED", None)  # Windows takes pages back by itself
+DONT_NEED: int | None = getattr(mmap, "MADV_DONTNEED", None)  # Windows releases pages by itself
 
-LOCK_SECONDS = 0.05  # between two looks at a lock that another process holds
+LOCK_SECONDS = 0.05  # between two attempts at a lock that another process holds
 
 
 @dataclass(frozen=True)
 class Column:
-    """The kind of numbers in a column; `shape` is that of one step, () for a plain sequence."""
+    """The type of a column; `shape` is that of one step, () for a plain sequence."""
 
     name: str
     dtype: Literal["uint8", "uint16", "int32", "float32"]
@@ -68,7 +68,7 @@ def integers(name: str, size: int) -> Column:
 
 
 class _Mapped:
-    """A flat file as an array that gives back the pages it has touched."""
+    """A flat file as an array that releases the pages it has touched."""
 
     def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> None:
         self._map: mmap.mmap | None = None
@@ -86,7 +86,7 @@ class _Mapped:
         return values
 
     def gather(self, positions: np.ndarray, pieces: int) -> np.ndarray:
-        """The values at `positions`, which lie in about `pieces` separate places."""
+        """The values at `positions`, which form about `pieces` contiguous runs."""
         values: np.ndarray = self._array[positions]
         self._touch(values.nbytes + pieces * FAULT_BYTES)
         return values
@@ -100,7 +100,7 @@ class _Mapped:
 
 
 class Offsets(Protocol):
-    """Where examples start, and where the last one ends."""
+    """The starts of the examples, and the end of the last."""
 
     def span(self, start: int, stop: int) -> np.ndarray: ...
 
@@ -108,7 +108,7 @@ class Offsets(Protocol):
 
 
 class StoredColumn:
-    """One column of an open store: `column[i]` is the array of example i."""
+    """One column of an open store; `column[i]` is the array of example i."""
 
     def __init__(self, folder: Path, column: Column) -> None:
         data, offsets = _files(folder, column.name)
@@ -121,7 +121,7 @@ class StoredColumn:
         return self._size
 
     def with_offsets(self, offsets: Offsets, size: int) -> "StoredColumn":
-        """The same values as `size` other examples."""
+        """The values divided into `size` other examples."""
         other = copy.copy(self)
         other.offsets, other._size = offsets, size
         return other
@@ -133,7 +133,7 @@ class StoredColumn:
         return self._values.span(int(start), int(stop))
 
     def lengths(self, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """How long the examples from `start` to `stop` are; the data are not read."""
+        """The lengths of the examples from `start` to `stop`; reads only the offsets."""
         stop = len(self) if stop is None else stop
         return np.diff(self.offsets.span(start, stop + 1).astype(np.int64))
 
@@ -143,12 +143,12 @@ class StoredColumn:
         return self._values.span(first, last)
 
     def last_values(self) -> np.ndarray:
-        """The last value of each example; none may be empty."""
+        """The last value of each example; no example may be empty."""
         ends = self.offsets.span(1, len(self) + 1).astype(np.int64)
         return self._values.gather(ends - 1, len(self))
 
     def take(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The examples at `indices`, one behind the other, and the length of each."""
+        """The examples at `indices`, concatenated, and the length of each."""
         indices = np.asarray(indices, np.int64)
         starts = self.offsets.gather(indices, len(indices)).astype(np.int64)
         lengths = self.offsets.gather(indices + 1, 0).astype(np.int64) - starts
@@ -184,10 +184,10 @@ class Store:
         return self._columns[column]
 
     def with_borders(self, offsets: Offsets, size: int, documents: np.ndarray | None) -> "Store":
-        """The same values as `size` other examples, which begin at these offsets in every column.
+        """The values divided into `size` other examples, with the same offsets in every column.
 
         Args:
-            documents: as `documents` of the new examples, where there are some.
+            documents: the value of `documents` for the new examples, if there are documents.
         """
         other = copy.copy(self)
         other._documents, other._size = documents, size
@@ -223,12 +223,12 @@ def _files(folder: Path, name: str) -> tuple[Path, Path]:
 def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta: dict[str, Any] = json.loads((path / "meta.json").read_text("utf-8"))
-        found = meta["format"]
+        format_number = meta["format"]
     except (OSError, ValueError, TypeError, KeyError):
         raise DataError(f"{path} is no prepared store; remove it and prepare again") from None
-    if found != FORMAT:
+    if format_number != FORMAT:
         raise DataError(
-            f"{path} has store format {found}, this headway reads {FORMAT}; prepare again"
+            f"{path} has store format {format_number}, this headway reads {FORMAT}; prepare again"
         )
     return meta
 
@@ -237,19 +237,19 @@ def _check_sizes(folder: Path, column: Column, examples: int, steps: int) -> Non
     width = column.on_disk.itemsize * int(np.prod(column.shape, dtype=np.int64))
     expected = (steps * width, (examples + 1) * OFFSETS.itemsize)
     for path, size in zip(_files(folder, column.name), expected, strict=True):
-        found = path.stat().st_size if path.exists() else 0
-        if found != size or not path.exists():
+        n_bytes = path.stat().st_size if path.exists() else 0
+        if n_bytes != size or not path.exists():
             raise DataError(
-                f"{path} has {found} bytes, expected {size}: the store is damaged; "
+                f"{path} has {n_bytes} bytes, expected {size}: the store is damaged; "
                 f"remove {folder} and prepare again"
             )
 
 
 class StoreWriter:
-    """Writes a store piece by piece; the store appears under `path` when the block ends well.
+    """Writes a store piece by piece; it appears at `path` when the `with` block ends without error.
 
-    Everything goes to `path.tmp` first, is flushed to the disk and then renamed. Two writers of
-    one path must not run at once: hold `building(path)` around this.
+    Everything is written to `path.tmp`, flushed to the disk and then renamed. Two writers of one
+    path must not run at once: hold `building(path)` around this.
 
     Args:
         columns: at least one.
@@ -274,7 +274,7 @@ class StoreWriter:
         return self
 
     def append(self, examples: Mapping[str, Sequence[np.ndarray]]) -> None:
-        """Adds examples, given column by column: one array per example in each."""
+        """Adds examples: for each column one array per example."""
         counts = {len(arrays) for arrays in examples.values()}
         if examples.keys() != self._columns.keys() or len(counts) != 1:
             raise ValueError(f"expected as many arrays in each of {list(self._columns)}")
@@ -297,12 +297,12 @@ class StoreWriter:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        exc_type: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         try:
-            if kind is None:
+            if exc_type is None:
                 with writing_to(self.path):
                     self._commit()
         finally:
@@ -361,7 +361,7 @@ def _sync_folder(path: Path) -> None:
 
 @contextmanager
 def writing_to(path: Path) -> Iterator[None]:
-    """Says in words that the disk is full or the folder closed."""
+    """Turns errors of the disk or of permissions into a DataError."""
     try:
         yield
     except OSError as error:
@@ -379,8 +379,8 @@ def _temporary(path: Path) -> Path:
 def building(path: Path) -> Iterator[None]:
     """Makes this process the only one that builds the store at `path`; others wait.
 
-    The lock dies with its process, so what a killed build left behind, under this or another name
-    in the same folder, is known to be stale and removed first.
+    The lock ends with its process, so what a killed build left behind, under this or another name
+    in the same folder, is stale and is removed first.
     """
     with writing_to(path):
         path.parent.mkdir(parents=True, exist_ok=True)

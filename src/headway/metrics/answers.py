@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headway.errors import DataError
-from headway.metrics.interval import SEED, bootstrap, wilson
-from headway.metrics.score import Score
+from ..errors import DataError
+from .interval import SEED, bootstrap, wilson
+from .score import Score
 
 # Of ASCII alone, as in SQuAD's own program; a typographic quotation mark is part of its word.
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.errors import DataError
-from headway.metrics.interval import SEED, bootstrap, wilson
-from headway.metrics.score import Score
+from ..errors import DataError
+from .interval import SEED, bootstrap, wilson
+from .score import Score
 
 Reading = Literal["lenient", "bio", "iob1", "plain"]
 Entity = tuple[str, int, int]

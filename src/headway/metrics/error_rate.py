@@ -1,15 +1,16 @@
-"""Error rates by edit distance, and the word error rate of pronunciation papers.
+"""Error rates: by edit distance over words, characters or phonemes, and of whole outputs.
 
-Where several references exist the nearest one counts.
+Where several references exist the nearest one counts. Nothing is normalised: case and punctuation
+are part of a word.
 """
 
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from headway.metrics.interval import RESAMPLES, SEED, bootstrap, wilson
-from headway.metrics.references import References, alternatives, count_label
-from headway.metrics.score import Score
+from .interval import RESAMPLES, SEED, bootstrap, wilson
+from .references import References, alternatives, count_label
+from .score import Score
 
 
 def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
@@ -40,11 +41,11 @@ def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
     return distance
 
 
-def word_error_rate(outputs: Sequence[str], references: References) -> Score:
-    """Share of words whose pronunciation is none of the listed ones, in percent.
+def sequence_error_rate(outputs: Sequence[str], references: References) -> Score:
+    """Share of outputs that are none of their references, in percent.
 
-    This is how grapheme-to-phoneme papers count: one entry per distinct word, wrong as a whole or
-    right as a whole. Symbols are what stands between spaces.
+    Compared is what stands between spaces. Papers on grapheme-to-phoneme conversion call this the
+    word error rate: one entry per distinct word, wrong as a whole or right as a whole.
     """
     rows = alternatives(outputs, references)
     wrong = sum(
@@ -52,8 +53,19 @@ def word_error_rate(outputs: Sequence[str], references: References) -> Score:
         for output, row in zip(outputs, rows, strict=True)
     )
     low, high = wilson(wrong, len(rows))
-    signature = f"wer|any-of-references|n:{len(rows)}|nrefs:{count_label(rows)}|interval:wilson95"
-    return Score("WER", 100 * wrong / len(rows), 100 * low, 100 * high, signature)
+    signature = f"ser|any-of-references|n:{len(rows)}|nrefs:{count_label(rows)}|interval:wilson95"
+    return Score("SER", 100 * wrong / len(rows), 100 * low, 100 * high, signature)
+
+
+def word_error_rate(
+    outputs: Sequence[str],
+    references: References,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Score:
+    """Edits to the nearest reference over its length in words, in percent, as for speech."""
+    key = "wer|edits-of-words"  # what format 1 of run directories called `wer` is `ser`
+    return _edit_rate("WER", key, str.split, outputs, references, resamples, seed)
 
 
 def phoneme_error_rate(
@@ -64,7 +76,7 @@ def phoneme_error_rate(
 ) -> Score:
     """Edits to the nearest reference over its length, symbols between spaces, in percent.
 
-    On sentences of words this is what speech recognition calls the word error rate.
+    For symbols that are words this is `word_error_rate`.
     """
     return _edit_rate("PER", "per", str.split, outputs, references, resamples, seed)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from headway.metrics.interval import wilson
-from headway.metrics.references import References, alternatives, count_label
-from headway.metrics.score import Score
+from .interval import wilson
+from .references import References, alternatives, count_label
+from .score import Score
 
 
 def exact_match(outputs: Sequence[str], references: References) -> Score:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.metrics.interval import SEED, bootstrap, wilson
-from headway.metrics.references import alternatives
-from headway.metrics.score import Score
+from .interval import SEED, bootstrap, wilson
+from .metric import Metric
+from .references import alternatives
+from .score import Score
 
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Score:
@@ -48,3 +49,9 @@ def _one_hot(numbers: Sequence[int], size: int) -> NDArray[np.float64]:
     rows = np.zeros((len(numbers), size))
     rows[np.arange(len(numbers)), numbers] = 1.0
     return rows
+
+
+LABEL_METRICS: dict[str, Metric] = {
+    "accuracy": Metric("Accuracy", accuracy, takes_resamples=False),
+    "macro_f1": Metric("Macro F1", macro_f1),
+}

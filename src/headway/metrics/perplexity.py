@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headway.errors import DataError
-from headway.metrics.interval import SEED, bootstrap
-from headway.metrics.score import Score
+from ..errors import DataError
+from .interval import SEED, bootstrap
+from .score import Score
 
 
 def cross_entropy(nll: ArrayLike, n_tokens: ArrayLike, resamples: int = 0) -> Score:

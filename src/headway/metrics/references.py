@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headway.errors import DataError
+from ..errors import DataError
 
 References = Sequence[str] | Sequence[Sequence[str]]
 

@@ -10,9 +10,9 @@ import numpy as np
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric
 
-from headway.metrics.interval import RESAMPLES, SEED, bootstrap
-from headway.metrics.references import References, alternatives
-from headway.metrics.score import Score
+from .interval import RESAMPLES, SEED, bootstrap
+from .references import References, alternatives
+from .score import Score
 
 
 def bleu(

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.errors import DataError
-from headway.metrics.interval import SEED, Z95, bootstrap
-from headway.metrics.score import Score
+from ..errors import DataError
+from .interval import SEED, Z95, bootstrap
+from .metric import Metric
+from .score import Score
 
 Numbers = NDArray[np.float64]
 
@@ -84,3 +85,10 @@ def _score(name: str, value: float, n: int, interval: str, variance: float) -> S
     spread = Z95 * math.sqrt(variance / (n - 3))
     low, high = (math.tanh(math.atanh(value) + side * spread) for side in (-1, 1))
     return Score(name.capitalize(), value, low, high, signature)
+
+
+VALUE_METRICS: dict[str, Metric] = {
+    "spearman": Metric("Spearman", spearman, takes_resamples=False),
+    "pearson": Metric("Pearson", pearson, takes_resamples=False),
+    "mse": Metric("MSE", mean_squared_error, lower_is_better=True),
+}

@@ -3,43 +3,47 @@
 To add a family from your own program, put a `Family` into `FAMILIES` before you load a run file.
 """
 
-from ..nn.random import drawing_from
-from .bag import BAG
-from .convolutional import CONVOLUTIONAL
-from .decoder import DECODER
-from .encoder import ENCODER
-from .family import Family, Output, Reader, SequenceModel, Vocabularies
-from .heads import MaskedReader
-from .markov import MARKOV
-from .recurrent import RECURRENT
-from .recurrent_decoder import RECURRENT_DECODER
-from .recurrent_encoder import RECURRENT_ENCODER
-from .transformer import TRANSFORMER
-from .unilm import UNILM
+from typing import Any
 
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        TRANSFORMER,
-        RECURRENT,
-        CONVOLUTIONAL,
-        DECODER,
-        RECURRENT_DECODER,
-        MARKOV,
-        BAG,
-        RECURRENT_ENCODER,
-        ENCODER,
-        UNILM,
-    )
-}
+from ..errors import ConfigError
+from ..lazy_table import LazyTable
+from .family import EncoderModel, Family, OutputLayer, SequenceModel, VocabularySizes
+
+FAMILIES: LazyTable[Family] = LazyTable(
+    __name__,
+    {
+        "transformer": ".transformer:TRANSFORMER",
+        "recurrent": ".recurrent:RECURRENT",
+        "convolutional": ".convolutional:CONVOLUTIONAL",
+        "decoder": ".decoder:DECODER",
+        "recurrent_decoder": ".recurrent_decoder:RECURRENT_DECODER",
+        "markov": ".counting.markov:MARKOV",
+        "bag": ".counting.bag_of_words:BAG",
+        "recurrent_encoder": ".recurrent_encoder:RECURRENT_ENCODER",
+        "encoder": ".encoder:ENCODER",
+        "unilm": ".unilm:UNILM",
+    },
+)
+
+
+def build_model(config: Any, vocabularies: VocabularySizes) -> Any:
+    """The model of resolved settings, with fresh weights.
+
+    Raises:
+        ConfigError: the settings do not fit each other.
+    """
+    try:
+        return FAMILIES[config.family].build(config, vocabularies)
+    except ValueError as error:
+        raise ConfigError(f"model: {error}") from None
+
 
 __all__ = [
     "FAMILIES",
+    "EncoderModel",
     "Family",
-    "MaskedReader",
-    "Output",
-    "Reader",
+    "OutputLayer",
     "SequenceModel",
-    "Vocabularies",
-    "drawing_from",
+    "VocabularySizes",
+    "build_model",
 ]

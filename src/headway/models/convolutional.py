@@ -1,8 +1,8 @@
 """The convolutional encoder-decoder with attention in every decoder layer (Gehring et al. 2017).
 
-Settings, module and how it is stepped; the layers are in `nn/convolution.py`. Weight normalisation
-and the scaling of the encoder's gradients are left out: they serve plain gradient descent, and
-Adam's steps do not depend on the scale of a gradient.
+This file has the settings and the model; the layers are in `nn/convolution.py`. Weight
+normalisation and the scaling of the encoder's gradients are left out: they help plain gradient
+descent, and Adam's steps do not depend on the scale of a gradient.
 """
 
 import math
@@ -19,13 +19,20 @@ from ..nn.convolution import (
     HALF,
     ConvolutionalDecoderLayer,
     ConvolutionalEncoderLayer,
-    Recent,
+    ConvolutionCache,
     make_linear,
 )
+from ..nn.decoding import DecoderState
 from ..nn.dropout import Dropout
-from ..nn.positions import Learned, Sinusoidal
-from ..nn.step import State
-from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
+from ..nn.positions import LearnedPositions, Sinusoidal
+from .family import (
+    Family,
+    OutputLayer,
+    SequenceModel,
+    VocabularySizes,
+    make_embeddings,
+    resolve_share,
+)
 
 
 @dataclass(frozen=True)
@@ -37,43 +44,39 @@ class ConvolutionalConfig:
     d_model: Annotated[int, Ge(1)] = 256
     """Width of embeddings and states."""
     encoder_layers: Annotated[int, Ge(1)] = 4
-    """Layers of the encoder; each lets a position see `kernel - 1` more."""
+    """Layers of the encoder. Each widens the receptive field by `kernel - 1` positions."""
     decoder_layers: Annotated[int, Ge(1)] = 4
-    """Layers of the decoder; all of them attend to the source."""
+    """Layers of the decoder. Each attends to the source."""
     kernel: Annotated[int, Ge(1)] = 3
-    """Positions a convolution reads at once: around each one in the encoder, up to it in the
-    decoder."""
+    """Width of the convolutions in positions: centred in the encoder, causal in the decoder."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
-    """Rate of dropping in embeddings, inputs of convolutions and before the output layer, in
-    training."""
+    """Dropout rate of embeddings, of the inputs of convolutions and before the output layer."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """How order is told beyond the reach of the convolutions; `learned` is the original."""
+    """Position encodings, for distances beyond the receptive field; `learned` as in the paper."""
     max_positions: Annotated[int, Ge(1)] = 1024
     """Number of learned positions."""
     share: Literal["auto", "all", "target", "none"] = "auto"
     """Which embeddings are one matrix: source, target and output (`all`), target and output
     (`target`) or none; `auto` shares all when the vocabulary is shared."""
 
-    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> "ConvolutionalConfig":
-        if self.share != "auto":
-            return self
-        return replace(self, share="all" if vocabularies.shared else "target")
+    def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "ConvolutionalConfig":
+        return replace(self, share=resolve_share(self.share, vocabularies))
 
 
 class Convolutional(SequenceModel):
-    """Two stacks of gated convolutions between embeddings and output layer."""
+    """Encoder and decoder of gated convolutions, with embeddings and output layer."""
 
-    def __init__(self, config: ConvolutionalConfig, vocabularies: Vocabularies) -> None:
+    def __init__(self, config: ConvolutionalConfig, vocabularies: VocabularySizes) -> None:
         super().__init__()
         D, k, dropout = config.d_model, config.kernel, config.dropout
         self.config = config
         self.scale = math.sqrt(D)
         source, target, final = make_embeddings(config.share, vocabularies, D)
         self.source_embedding, self.target_embedding = source, target
-        self.output = Output(final, bias=True)
+        self.output = OutputLayer(final, bias=True)
         self.source_positions, self.target_positions = self._positions(), self._positions()
         self.dropout = Dropout(dropout)
-        # The paper's linear maps between embeddings and convolutions; here of the same width.
+        # The paper's linear maps between embeddings and convolutions; here all widths are equal.
         self.source_in, self.source_out = make_linear(D, D, 1.0 - dropout), make_linear(D, D)
         self.target_in, self.target_out = make_linear(D, D, 1.0 - dropout), make_linear(D, D)
         self.encoder = nn.ModuleList(
@@ -84,7 +87,7 @@ class Convolutional(SequenceModel):
         )
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Teacher-forced hidden states (B, T, D): all positions as one step of one hypothesis."""
+        """Teacher-forced hidden states (B, T, D), computed as one step of one hypothesis."""
         memory = self.encode(batch["src"], batch["src_valid"])
         mask = masks.padding(batch["src_valid"])
         tokens = batch["tgt_in"][:, None]
@@ -94,8 +97,8 @@ class Convolutional(SequenceModel):
     def encode(self, src: Tensor, src_valid: Tensor) -> tuple[Tensor, Tensor]:
         """src (B, S) -> keys `z` and values `z + e` for all layers of the decoder, (B, 1, S, D).
 
-        The paper multiplies what a query attends to by `sqrt(m)`, for m words of a source: a mean
-        of m has 1/m of their variance. It is the same to do so with the values, once.
+        The paper multiplies each context by `sqrt(m)` for m source tokens, because a mean of m
+        vectors has 1/m of their variance. Scaling the values once is equivalent.
         """
         embedded = self._embed(src, self.source_embedding, self.source_positions, 0)
         x = self.source_in(embedded)
@@ -107,35 +110,41 @@ class Convolutional(SequenceModel):
         return key[:, None], value[:, None]
 
     def decode(
-        self, tokens: Tensor, memory: tuple[Tensor, Tensor], mask: masks.Mask, past: Recent
-    ) -> tuple[Tensor, Recent]:
-        """tokens (B, N, t) after the past -> hidden (B, N, t, D) and the past with them."""
+        self,
+        tokens: Tensor,
+        memory: tuple[Tensor, Tensor],
+        mask: masks.Mask,
+        past: ConvolutionCache,
+    ) -> tuple[Tensor, ConvolutionCache]:
+        """tokens (B, N, t) -> hidden (B, N, t, D) and the cache that includes them."""
         embedded = self._embed(tokens, self.target_embedding, self.target_positions, past.length)
         x, inputs = self.target_in(embedded), []
         for layer, earlier in zip(self.decoder, past.inputs, strict=True):
             x, recent = layer(x, earlier, embedded, memory, mask)
             inputs.append(recent)
-        return self.dropout(self.target_out(x)), Recent(inputs, past.length + tokens.size(2))
+        return self.dropout(self.target_out(x)), ConvolutionCache(
+            inputs, past.length + tokens.size(2)
+        )
 
-    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
-        """Encodes, once per sentence."""
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
+        """Encodes the source, once per sentence."""
         key, value = self.encode(batch["src"], batch["src_valid"])
         memory = {"key": key, "value": value, "valid": batch["src_valid"]}
-        state = State(memory, {"past": self._before(key)})
+        state = DecoderState(memory, {"past": self._before(key)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         memory, past = state.memory, state.cache["past"]
-        assert isinstance(past, Recent)
+        assert isinstance(past, ConvolutionCache)
         mask = masks.Shared(masks.padding(memory["valid"]))
         hidden, past = self.decode(tokens, (memory["key"], memory["value"]), mask, past)
         return self.output(hidden[:, :, -1]), state.successor({"past": past})
 
-    def _before(self, key: Tensor) -> Recent:
-        """The past before the first token: zeros, for one hypothesis per sentence."""
+    def _before(self, key: Tensor) -> ConvolutionCache:
+        """The cache before the first token: zeros, for one hypothesis per sentence."""
         shape = (key.size(0), 1, self.config.kernel - 1, key.size(-1))
-        return Recent([key.new_zeros(shape) for _ in self.decoder], 0)
+        return ConvolutionCache([key.new_zeros(shape) for _ in self.decoder], 0)
 
     def _embed(self, tokens: Tensor, weight: Tensor, positions: nn.Module, offset: int) -> Tensor:
         return self.dropout(positions(embedding(tokens, weight) * self.scale, offset))
@@ -143,7 +152,7 @@ class Convolutional(SequenceModel):
     def _positions(self) -> nn.Module:
         c = self.config
         if c.positions == "learned":
-            return Learned(c.d_model, c.max_positions)
+            return LearnedPositions(c.d_model, c.max_positions)
         return Sinusoidal(c.d_model)
 
 

@@ -1,7 +1,6 @@
-"""The decoder-only Transformer (Radford et al. 2018): a language model.
+"""The decoder-only Transformer (Radford et al. 2018): a language model without a source.
 
-Layers of causal self-attention and feed-forward, no source; what it shares with the other
-Transformers is in `transformer_layers.py`.
+Settings and layers that it shares with the other Transformers are in `transformer_layers.py`.
 """
 
 from collections.abc import Mapping
@@ -12,18 +11,18 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from ..nn import masks
+from ..nn.decoding import DecoderState, KVCache
 from ..nn.dropout import Dropout
 from ..nn.layers import EncoderLayer
-from ..nn.step import Past, State
-from .family import Family, Output, SequenceModel, Vocabularies, make_embedding
+from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_embedding
 from .transformer_layers import (
     Activation,
     LayerMaker,
     LayerSettings,
     Positions,
     Size,
-    of_sequence,
-    of_step,
+    sequence_mask_and_bias,
+    step_mask_and_bias,
 )
 
 
@@ -37,7 +36,7 @@ class DecoderConfig(LayerSettings):
     layers: Size | None = None
     """Number of layers."""
     output_bias: bool = False
-    """A bias per word on the output layer."""
+    """A bias per token on the output layer."""
     share: bool = True
     """Whether the embeddings and the output layer are one matrix."""
 
@@ -45,7 +44,7 @@ class DecoderConfig(LayerSettings):
 class Decoder(SequenceModel):
     """Embeddings, causal layers and output layer, from resolved settings."""
 
-    def __init__(self, config: DecoderConfig, vocabularies: Vocabularies) -> None:
+    def __init__(self, config: DecoderConfig, vocabularies: VocabularySizes) -> None:
         super().__init__()
         c: Any = config  # resolved: no size is None
         self.config = config
@@ -53,7 +52,7 @@ class Decoder(SequenceModel):
         self.embed_scale = make.embed_scale
         self.embedding = make_embedding(vocabularies.target, c.d_model, make.embed_std)
         final = self.embedding if c.share else make_embedding(vocabularies.target, c.d_model)
-        self.output = Output(final, c.output_bias)
+        self.output = OutputLayer(final, c.output_bias)
         self.positions = make.positions()
         self.embedding_norm = make.embedding_norm()
         self.dropout = Dropout(c.dropout)
@@ -65,25 +64,25 @@ class Decoder(SequenceModel):
         """Teacher-forced hidden states (B, T, D), from `tgt_in` alone."""
         tgt = batch["tgt_in"]
         causal = masks.causal(tgt.size(1), tgt.size(1), tgt.device)
-        mask, bias = of_sequence(self.position_bias, causal)
+        mask, bias = sequence_mask_and_bias(self.position_bias, causal)
         x = self._embed(tgt, 0)
         for layer in self.layers:
             x = layer(x, mask, bias)
         return self.norm(x)
 
-    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
-        """Nothing but an empty past for each row of the batch's tensors."""
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
+        """An empty KV cache, with as many rows as the batch's tensors."""
         rows = next(iter(batch.values())).size(0)
         widths = [layer.attention.widths for layer in self._layers()]
-        state = State({}, {"past": Past(widths, rows, self.embedding)})
+        state = DecoderState({}, {"past": KVCache(widths, rows, self.embedding)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         past = state.cache["past"]
-        assert isinstance(past, Past)
+        assert isinstance(past, KVCache)
         x = self._embed(tokens, past.length)
-        mask, bias = of_step(self.position_bias, past, tokens)
+        mask, bias = step_mask_and_bias(self.position_bias, past, tokens)
         for i, layer in enumerate(self._layers()):
             x = layer.step(x, past, i, mask, bias)
         return self.output(self.norm(x[:, :, -1])), state.successor(state.cache)

@@ -1,8 +1,8 @@
-"""The encoder-only Transformer: it reads a text, and a head says what is in it.
+"""The encoder-only Transformer: states of all tokens, a pooled vector of the text, and a head.
 
-Layers of self-attention that see the whole text (the encoder of Vaswani et al. 2017), pooled to one
-vector; with the presets of BERT it is that of Devlin et al. 2019. What it shares with the other
-Transformers is in `transformer_layers.py`, the heads are in `heads.py`.
+It is the encoder of Vaswani et al. 2017, and with a `bert-` preset that of Devlin et al. 2019.
+Settings and layers that it shares with the other Transformers are in `transformer_layers.py`, the
+heads in `heads.py`.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ from torch.nn.functional import embedding
 from ..nn import masks
 from ..nn.dropout import Dropout
 from ..nn.pooling import Pooler, Squash, mean_pool
-from ..nn.positions import Place
-from .family import Family, Vocabularies, make_embedding
-from .heads import AnyReader, make_reader
+from ..nn.positions import PositionIds
+from .family import Family, VocabularySizes, make_embedding
+from .heads import AnyEncoder, attach_head
 from .transformer_layers import (
     Activation,
     LayerMaker,
@@ -27,7 +27,7 @@ from .transformer_layers import (
     Positions,
     Rate,
     Size,
-    of_sequence,
+    sequence_mask_and_bias,
 )
 
 Preset = Literal[
@@ -56,7 +56,7 @@ USUAL: dict[str, Any] = {
     "pooling": "mean",
     "pooler": False,
 }
-"""What is left open, without a preset of BERT."""
+"""Defaults of open settings, without a `bert-` preset."""
 
 BERT: dict[str, Any] = {
     "residual": "post",
@@ -69,48 +69,47 @@ BERT: dict[str, Any] = {
     "pooling": "first",
     "pooler": True,
 }
-"""And with one."""
+"""Defaults of open settings, with a `bert-` preset."""
 
 
 @dataclass(frozen=True)
 class EncoderSettings(LayerSettings):
-    """Settings of a Transformer that reads texts."""
+    """Settings of a Transformer encoder."""
 
     usual: ClassVar[Mapping[str, Any]] = USUAL
 
     preset: Preset = "auto"  # type: ignore[assignment]
-    """Sizes that go together; `auto` goes by the number of training examples. Those that begin with
-    `bert-` make a BERT of the model: keys below say where that changes their default. Every key
-    below that is given wins over the preset."""
+    """A set of sizes; `auto` chooses by the number of training examples. A `bert-` preset makes the
+    model a BERT and changes the defaults of some keys below. A key that is set overrides the
+    preset."""
     dropout: Rate | None = None
-    """Rate of dropping in embeddings, residual branches and before the head, in training."""
+    """Dropout rate of embeddings, residual branches and before the head."""
     residual: Literal["auto", "pre", "post"] = "auto"  # type: ignore[assignment]
-    """Where the norm stands: `pre` learns faster and needs no long warm-up, `post` is the original;
+    """Position of the norm: `pre` learns faster and needs no long warm-up, `post` is the original.
     `auto` is `post` for BERT, else `pre`."""
     norm_eps: Annotated[float, Gt(0)] | None = None  # type: ignore[assignment]
-    """Added to the variance; left out, it is 1e-12 for BERT, else 1e-5."""
+    """Added to the variance. Default: 1e-12 for BERT, else 1e-5."""
     activation: Activation = "gelu"
     positions: Positions | Literal["auto"] = "auto"  # type: ignore[assignment]
-    """How order is told; `auto` is `learned` for BERT, else `sinusoidal`."""
+    """Position encodings; `auto` is `learned` for BERT, else `sinusoidal`."""
     max_positions: Size | None = None  # type: ignore[assignment]
-    """Number of learned positions; left out, they are 512 for BERT, else 1024."""
+    """Number of learned positions. Default: 512 for BERT, else 1024."""
     scale_embeddings: bool | None = None  # type: ignore[assignment]
-    """Multiply embeddings by `sqrt(d_model)`; left out, it is false for BERT, else true."""
+    """Multiply embeddings by `sqrt(d_model)`. Default: false for BERT, else true."""
     embedding_norm: bool | None = None  # type: ignore[assignment]
-    """A norm after the sum of the embeddings; left out, it is true for BERT, else false."""
+    """A norm after the sum of the embeddings. Default: true for BERT, else false."""
     layers: Size | None = None
     """Number of layers."""
     segments: Segments = None
-    """Kinds of parts that a text may have (the two of a pair), each with an embedding that is
-    added to its tokens; left out, they are 2 for BERT, else 0."""
+    """Number of segment embeddings, added to the tokens of the first and the second text of a pair.
+    Default: 2 for BERT, else 0."""
     pooling: Literal["auto", "mean", "first"] = "auto"
-    """The vector of a text: the `mean` of all states, or that of the `first` token; `auto` is
+    """The vector of a text: the `mean` of all states, or the state of the `first` token. `auto` is
     `first` for BERT, else `mean`."""
     pooler: bool | None = None
-    """A dense layer and an activation over that vector; left out, it is true for BERT, else
-    false."""
+    """A dense layer and an activation after pooling. Default: true for BERT, else false."""
     pooler_activation: Squash = "tanh"
-    """Of the pooler: `tanh` as BERT has it, `relu` as DistilBERT has it before labels."""
+    """Activation of the pooler: `tanh` as in BERT, `relu` as in DistilBERT's classifiers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,13 +121,13 @@ class EncoderSettings(LayerSettings):
 
 @dataclass(frozen=True)
 class EncoderConfig(EncoderSettings):
-    """Encoder-only Transformer, which reads texts."""
+    """Encoder-only Transformer."""
 
     family: Literal["encoder"] = "encoder"
 
 
-class Backbone(nn.Module):
-    """Embeddings and layers, from resolved settings."""
+class TransformerBackbone(nn.Module):
+    """Embeddings, layers and pooling, from resolved settings."""
 
     def __init__(self, config: EncoderSettings, size: int) -> None:
         super().__init__()
@@ -147,10 +146,10 @@ class Backbone(nn.Module):
         self.pooler = Pooler(c.d_model, c.pooler_activation) if c.pooler else nn.Identity()
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """States of the tokens (B, S, D), and of each text one vector (B, D)."""
+        """States of the tokens (B, S, D) and a vector of each text (B, D)."""
         valid = batch["src_valid"]
         x = self.embed(batch["src"], batch.get("segment"))
-        mask, bias = of_sequence(self.position_bias, masks.padding(valid))
+        mask, bias = sequence_mask_and_bias(self.position_bias, masks.padding(valid))
         for layer in self.layers:
             x = layer(x, mask, bias)
         states = self.norm(x)
@@ -158,21 +157,23 @@ class Backbone(nn.Module):
         pooled = states[:, 0] if is_first else mean_pool(states, valid)
         return states, self.pooler(pooled)
 
-    def embed(self, tokens: Tensor, segment: Tensor | None, place: Place = 0) -> Tensor:
-        """tokens and segment (..., T) -> (..., T, D); without `segment` all are of the first."""
+    def embed(
+        self, tokens: Tensor, segment: Tensor | None, position_ids: PositionIds = 0
+    ) -> Tensor:
+        """tokens and segment (..., T) -> (..., T, D); without `segment` all are in the first."""
         x = embedding(tokens, self.embedding) * self.embed_scale
         if self.segments is not None:
-            kinds = torch.zeros_like(tokens) if segment is None else segment
-            # A model that knows one kind (RoBERTa) reads both texts of a pair as of that kind.
-            x = x + embedding(kinds.clamp(max=self.segments.size(0) - 1), self.segments)
-        return self.dropout(self.embedding_norm(self.positions(x, place)))
+            segment = torch.zeros_like(tokens) if segment is None else segment
+            # A model with one segment (RoBERTa) uses it for both texts of a pair.
+            x = x + embedding(segment.clamp(max=self.segments.size(0) - 1), self.segments)
+        return self.dropout(self.embedding_norm(self.positions(x, position_ids)))
 
 
-def build(config: EncoderSettings, vocabularies: Vocabularies) -> AnyReader:
-    """From resolved settings."""
-    backbone = Backbone(config, vocabularies.source)
+def build(config: EncoderSettings, vocabularies: VocabularySizes) -> AnyEncoder:
+    """The encoder with its head, from resolved settings."""
+    backbone = TransformerBackbone(config, vocabularies.source)
     norm = LayerMaker(config).norm()
-    return make_reader(backbone, vocabularies, config.dropout or 0.0, config.activation, norm)
+    return attach_head(backbone, vocabularies, config.dropout or 0.0, config.activation, norm)
 
 
 ENCODER = Family(

@@ -1,7 +1,7 @@
-"""Several models as one: the mean of their probabilities at every step.
+"""Ensembles: the mean of several models' probabilities at every step.
 
-An ensemble is searched and scored through `start` and `step` like any other model. It is no family:
-nothing trains it and no run file names it; `headway.load` makes it of several runs.
+An ensemble is searched and scored through `start` and `step` like any other model. It is not a
+family: it is not trained and no run file names it. `headway.load` makes it from several runs.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from ..nn.step import Cache, State, StepModel
+from ..nn.decoding import Cache, DecoderState, StepModel
 
 Entry = TypeVar("Entry")
 
@@ -19,10 +19,10 @@ Entry = TypeVar("Entry")
 class Ensemble(nn.Module):
     """A `StepModel` whose logits are `log(mean_i p_i)` of its members.
 
-    A State holds what the members' States hold, each name behind the member's number: `1/valid`.
+    Its decoder state joins those of the members; names begin with the member's number: `1/valid`.
 
     Args:
-        models: at least one, all over the same target vocabulary.
+        models: at least one, all with the same target vocabulary.
     """
 
     def __init__(self, models: Sequence[StepModel]) -> None:
@@ -31,27 +31,27 @@ class Ensemble(nn.Module):
             raise ValueError("an ensemble of no models has no probabilities; give at least one")
         self.members = tuple(models)
         for i, model in enumerate(models):
-            if isinstance(model, nn.Module):  # a table has no weights
+            if isinstance(model, nn.Module):  # a step model need not be a module
                 self.add_module(str(i), model)
 
     def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Of members that give labels, log probabilities (B, V)."""
+        """Log probabilities of the labels (B, V), for members that classify."""
         of_members: Any = self.members
         return _log_mean([_log_softmax(model.logits(batch).float()) for model in of_members])
 
-    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         states = [model.start(batch, prefix) for model in self.members]
         memory = {
             f"{i}/{name}": value for i, s in enumerate(states) for name, value in s.memory.items()
         }
-        return State(memory, _joined_cache(states))
+        return DecoderState(memory, _joined_cache(states))
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """tokens (B, N, t) -> log probabilities of the next one (B, N, V)."""
         memory, cache = state.memory, state.cache
         log_probs, states = [], []
         for i, model in enumerate(self.members):
-            logits, after = model.step(tokens, State(_part(memory, i), _part(cache, i)))
+            logits, after = model.step(tokens, DecoderState(_part(memory, i), _part(cache, i)))
             log_probs.append(_log_softmax(logits.float()))
             states.append(after)
         if len({values.size(-1) for values in log_probs}) > 1:
@@ -62,22 +62,27 @@ class Ensemble(nn.Module):
         return _log_mean(log_probs), state.successor(_joined_cache(states))
 
 
-def _joined_cache(states: Sequence[State]) -> dict[str, Cache]:
+def _joined_cache(states: Sequence[DecoderState]) -> dict[str, Cache]:
     return {f"{i}/{name}": entry for i, s in enumerate(states) for name, entry in s.cache.items()}
 
 
 def _part(entries: Mapping[str, Entry], number: int) -> dict[str, Entry]:
-    """What one member put there, under its own names."""
+    """The entries of one member, under its own names."""
     mark = f"{number}/"
     return {name.removeprefix(mark): e for name, e in entries.items() if name.startswith(mark)}
 
 
 def _log_mean(log_probs: Sequence[Tensor]) -> Tensor:
-    """The logarithm of the mean probability."""
+    """The logarithm of the mean probabilities."""
     return torch.stack(list(log_probs)).logsumexp(0) - math.log(len(log_probs))
 
 
 def _log_softmax(logits: Tensor) -> Tensor:
-    """Log probabilities (..., V); a row of -inf alone stays so and does not become NaN."""
+    """Log probabilities (..., V); a row of only -inf stays -inf and does not become NaN."""
     total = logits.logsumexp(-1, keepdim=True)
     return logits - total.masked_fill(total == -torch.inf, 0.0)
+
+
+def members_of(model: Any) -> Sequence[Any]:
+    """The members of an ensemble, or the model itself."""
+    return model.members if isinstance(model, Ensemble) else (model,)

@@ -1,33 +1,37 @@
-"""What a model family is: settings, a builder, how it learns, and what its models can do."""
+"""The contract of model families: the row `Family`, and base classes of the models that it builds.
+
+Also the output layer and the embeddings that most families use. The families themselves are one
+file each; losses and search are in other rooms.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from ..nn.cross_entropy import linear_cross_entropy, linear_log_prob
+from ..nn.decoding import DecoderState
 from ..nn.dropout import Dropout
-from ..nn.step import State
 
 Head = Literal["linear", "words", "masked", "masked_next", "none"]
 Ability = Literal["step", "score", "attend", "classify", "read"]
 
 BACKBONE = "backbone"
-"""Where a model that reads texts keeps all but its head."""
+"""Attribute of encoder models that holds all but the head."""
 
 
 @dataclass(frozen=True)
-class Vocabularies:
-    """Sizes of the token sets a model reads and writes.
+class VocabularySizes:
+    """Sizes of a model's input and output vocabularies, and the head of an encoder.
 
     Attributes:
-        head: of a model that reads, what stands on its backbone: `linear` gives a logit for each of
-            `target` labels, `masked` one for each of the `source` words in the place of a token,
-            `masked_next` also tells whether the second of two texts follows the first, and with
-            `none` there is the backbone alone; with `words` it writes, if it can do both.
+        head: `linear` gives logits of `target` labels; `masked` gives logits of the `source` tokens
+            at each position; `masked_next` also predicts whether the second of two texts follows
+            the first; `none` is the backbone alone; `words` builds a model that writes, in families
+            that do both.
     """
 
     source: int
@@ -37,76 +41,78 @@ class Vocabularies:
 
 
 def _nothing() -> None:
-    """What most families require."""
+    """The requirement of most families."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """One line of the table in `models/__init__.py`.
+    """A row of the table `FAMILIES`.
 
     Attributes:
         config: a frozen dataclass with a field `family` and a method `resolve(n_examples,
-            vocabularies)` that fills in whatever was left open.
+            vocabularies)` that fills in open settings.
         build: makes the module from resolved settings.
         abilities: `step` (can be searched), `score` (teacher-forced log probabilities), `attend`
-            (has attention to look at), `classify` (gives a label), `read` (a `Reader`: it gives a
-            state of each token and a vector of each text).
+            (has attention weights to inspect), `classify` (predicts labels), `read` (is an
+            `EncoderModel`: a state of each token and a vector of each text).
         learns: by gradient, or by counting the training data once.
-        source: whether a batch must hold a source beside what is predicted (`needed`), may hold one
-            (`optional`), or has none (`none`), as for a language model.
-        count: of a family that learns by counting: the model of resolved settings and of what the
-            task gives to count, which may be gone through several times: token sequences, each with
-            its end mark, or pairs of one and the number of its label. All that was learned is in
-            the model's buffers. `build` makes the same model with empty ones, and loading replaces
-            them, whatever their shapes.
-        require: raises `MissingExtra` where learning needs a package that is not there.
-        encoder: how the names of weights begin that only serve to read a source.
+        source: whether a batch must hold a source (`needed`), may hold one (`optional`), or holds
+            none (`none`), as for a language model.
+        count: makes a counting model from resolved settings and examples: token sequences that end
+            with the end mark, or pairs of a sequence and a label number. It may iterate over them
+            several times. The model keeps all it learns in buffers; `build` makes the same model
+            with empty buffers, and loading replaces them, whatever their shapes.
+        require: raises `MissingExtra` if learning needs a package that is not installed.
+        encoder: prefixes of the names of weights that are used for the source alone.
     """
 
     name: str
     config: type[Any]
-    build: Callable[[Any, Vocabularies], Any]
+    build: Callable[[Any, VocabularySizes], Any]
     abilities: frozenset[Ability]
     learns: Literal["gradient", "counting"] = "gradient"
     source: Literal["needed", "optional", "none"] = "needed"
-    count: Callable[[Any, Vocabularies, Iterable[Any]], nn.Module] | None = None
+    count: Callable[[Any, VocabularySizes, Iterable[Any]], nn.Module] | None = None
     require: Callable[[], object] = _nothing
     encoder: tuple[str, ...] = ()
 
 
 class SequenceModel(nn.Module):
-    """A model that writes sequences, as tasks see it: hidden states and an output layer apart.
+    """A model that writes sequences. Its output layer is separate, for losses without full logits.
 
     A batch holds `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`. A
-    language model has no source: it takes the number of sentences from any tensor of the batch.
-    `start` and `step` are those of `nn.step.StepModel`.
+    language model has no source and takes the batch size from any tensor of the batch. `start` and
+    `step` are those of `nn.decoding.StepModel`.
+
+    Attributes:
+        is_one_stream: whether source and target form one sequence, the target after the source.
     """
 
-    output: "Output"
+    is_one_stream: ClassVar[bool] = False
+    output: "OutputLayer"
 
     @abstractmethod
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Teacher-forced hidden states (B, T, D) for `output`."""
 
     @abstractmethod
-    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State: ...
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState: ...
 
     @abstractmethod
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]: ...
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]: ...
 
 
-class Reader(nn.Module):
-    """A model that reads texts, as tasks see it: what it makes of them, and an output layer apart.
+class EncoderModel(nn.Module):
+    """An encoder with a linear head. All but the head is in the backbone.
 
-    All but `output` is in the backbone, which may be used with another head. A batch holds
-    `src (B, S)` and `src_valid (B, S)`, each text with its end mark; where it holds pairs of texts,
-    `segment (B, S)` tells the second (1) from the first (0). A family that learns by counting has
-    `logits` alone.
+    A batch holds `src (B, S)` and `src_valid (B, S)`, each text with its end mark. For pairs of
+    texts `segment (B, S)` is 0 in the first and 1 in the second. Models that learn by counting have
+    `logits` only.
 
     Args:
         backbone: from a batch to a state of each token (B, S, D) and a vector of each text (B, D).
-        n_outputs: labels, or whatever else there is one logit of.
-        dropout: rate before the output layer, in training.
+        n_outputs: number of logits, such as one per label.
+        dropout: rate before the output layer.
     """
 
     def __init__(self, backbone: nn.Module, n_outputs: int, dropout: float) -> None:
@@ -115,25 +121,25 @@ class Reader(nn.Module):
         c: Any = backbone.config
         self.config = c
         self.dropout = Dropout(dropout)
-        self.output = Output(make_embedding(n_outputs, c.d_model), bias=True)
+        self.output = OutputLayer(make_embedding(n_outputs, c.d_model), bias=True)
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """What the backbone gives."""
+        """States of the tokens (B, S, D) and a vector of each text (B, D), from the backbone."""
         states, pooled = self.backbone(batch)
         return states, pooled
 
     def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Of each text (B, V)."""
-        found: Tensor = self.output(self.dropout(self(batch)[1]))
-        return found
+        """Logits of each text (B, V)."""
+        logits: Tensor = self.output(self.dropout(self(batch)[1]))
+        return logits
 
     def token_logits(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Of each token (B, S, V)."""
-        found: Tensor = self.output(self.dropout(self(batch)[0]))
-        return found
+        """Logits of each token (B, S, V)."""
+        logits: Tensor = self.output(self.dropout(self(batch)[0]))
+        return logits
 
 
-class Output(nn.Module):
+class OutputLayer(nn.Module):
     """The final linear layer, `logits = hidden @ weight.T + bias`; the weight may be shared."""
 
     def __init__(self, weight: nn.Parameter, bias: bool) -> None:
@@ -145,23 +151,34 @@ class Output(nn.Module):
         return nn.functional.linear(hidden, self.weight, self.bias)
 
     def cross_entropy(self, hidden: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
-        """Sum over positions, without ever holding all logits. (n, D), (n,) -> scalar."""
+        """Sum of the cross-entropy over positions, without storing all logits.
+
+        Shape: (n, D), (n,) -> scalar.
+        """
         return linear_cross_entropy(hidden, self.weight, self.bias, targets, smoothing)
 
     def log_probs(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """Log probability of each target. (n, D), (n,) -> (n,)."""
+        """Log probability of each target. Shape: (n, D), (n,) -> (n,)."""
         return linear_log_prob(hidden, self.weight, self.bias, targets)
 
 
-def make_embeddings(
-    share: str, vocabularies: Vocabularies, d_model: int, std: float | None = None
-) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
-    """Weights of source, target and output: one matrix (`all`), two or three (`none`).
+def resolve_share(share: Any, vocabularies: VocabularySizes) -> Any:
+    """The setting `share` with `auto` resolved: `all` with a shared vocabulary, else `target`."""
+    if share != "auto":
+        return share
+    return "all" if vocabularies.shared else "target"
 
-    With two it is source and target (`inputs`), or target and output (`target`), that share one.
+
+def make_embeddings(
+    share: str, vocabularies: VocabularySizes, d_model: int, std: float | None = None
+) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
+    """Embeddings of source and target, and the output matrix.
+
+    `all` shares one matrix, `inputs` shares source and target, `target` shares target and output,
+    `none` shares nothing.
 
     Raises:
-        ValueError: one matrix for two vocabularies.
+        ValueError: source and target share a matrix but no vocabulary.
     """
     if share in ("all", "inputs") and not vocabularies.shared:
         raise ValueError(
@@ -177,5 +194,8 @@ def make_embeddings(
 
 
 def make_embedding(size: int, d_model: int, std: float | None = None) -> nn.Parameter:
-    """Normal with standard deviation `1/sqrt(D)`: times sqrt(D) they have unit variance."""
+    """Normally distributed embeddings (size, D); by default `std` is `1/sqrt(D)`.
+
+    Times `sqrt(D)` they then have unit variance.
+    """
     return nn.Parameter(torch.randn(size, d_model) * (d_model**-0.5 if std is None else std))

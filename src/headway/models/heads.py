@@ -1,7 +1,7 @@
 """What stands on the backbone of a model that reads, and who chooses it.
 
-The usual head is that of `Reader`. This file adds the two that BERT is pre-trained with (Devlin et
-al. 2019): which word a token was, and whether the second of two texts follows the first.
+The usual head is that of `EncoderModel`. This file adds the two that BERT is pre-trained with
+(Devlin et al. 2019): which word a token was, and whether the second of two texts follows the first.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from ..nn.layers import ACTIVATIONS, make_dense
-from .family import Head, Output, Reader, Vocabularies, make_embedding
+from .family import EncoderModel, Head, OutputLayer, VocabularySizes, make_embedding
 
 MASKED = "masked"
 """What the head for hidden words is called in every model that has one."""
@@ -31,7 +31,7 @@ class MaskedHead(nn.Module):
         self.dense = make_dense(embedding.size(1), embedding.size(1))
         self.activation = ACTIVATIONS[activation]
         self.norm = norm
-        self.output = Output(embedding, bias=True)
+        self.output = OutputLayer(embedding, bias=True)
 
     def forward(self, states: Tensor) -> Tensor:
         """Shape: (..., D) -> (..., D), for `output`."""
@@ -39,8 +39,9 @@ class MaskedHead(nn.Module):
         return found
 
 
-class MaskedReader(nn.Module):
-    """A model that is asked for the words in the place of tokens; batches are those of a `Reader`.
+class MaskedLMModel(nn.Module):
+    """A model that is asked for the words in the place of tokens; batches are those of a
+    `EncoderModel`.
 
     A loss takes states and vectors from one pass, `masked` and its output layer for the tokens it
     asks about, and `next` for the pairs.
@@ -55,7 +56,7 @@ class MaskedReader(nn.Module):
         self.config = backbone.config
         self.masked = masked
         width = masked.output.weight.size(1)
-        self.next = Output(make_embedding(2, width), bias=True) if has_next else None
+        self.next = OutputLayer(make_embedding(2, width), bias=True) if has_next else None
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """States of the tokens (B, S, D), and of each text one vector (B, D)."""
@@ -73,8 +74,8 @@ class MaskedReader(nn.Module):
         return self.next(self(batch)[1])
 
 
-class BareReader(nn.Module):
-    """A backbone without a head, as it comes from elsewhere; batches are those of a `Reader`."""
+class HeadlessEncoder(nn.Module):
+    """An encoder without a head, as imported; its batches are those of an `EncoderModel`."""
 
     def __init__(self, backbone: nn.Module) -> None:
         super().__init__()
@@ -87,12 +88,12 @@ class BareReader(nn.Module):
         return states, pooled
 
 
-AnyReader = Reader | MaskedReader | BareReader
+AnyReader = EncoderModel | MaskedLMModel | HeadlessEncoder
 
 
 def make_reader(
     backbone: nn.Module,
-    vocabularies: Vocabularies,
+    vocabularies: VocabularySizes,
     dropout: float,
     activation: str = "gelu",
     norm: nn.Module | None = None,
@@ -104,9 +105,9 @@ def make_reader(
         activation: within the masked head, and its norm.
     """
     if vocabularies.head == "linear":
-        return Reader(backbone, vocabularies.target, dropout)
+        return EncoderModel(backbone, vocabularies.target, dropout)
     if vocabularies.head == "none":
-        return BareReader(backbone)
+        return HeadlessEncoder(backbone)
     embedding = backbone.get_parameter("embedding")
     masked = MaskedHead(embedding, activation, norm or nn.LayerNorm(embedding.size(1)))
-    return MaskedReader(backbone, masked, has_next=vocabularies.head == "masked_next")
+    return MaskedLMModel(backbone, masked, has_next=vocabularies.head == "masked_next")

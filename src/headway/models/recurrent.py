@@ -12,19 +12,12 @@ from annotated_types import Ge, Lt
 from torch import Tensor
 from torch.nn.functional import embedding
 
+from ..nn.decoding import DecoderState, RecurrentCache
 from ..nn.dropout import Dropout
-from ..nn.recurrent import (
-    Bahdanau,
-    Bottleneck,
-    Encoder,
-    InputFeeding,
-    Luong,
-    Stack,
-    StateAttention,
-)
-from ..nn.scores import SCORES, ScoreName
-from ..nn.step import Fixed, State
-from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
+from ..nn.recurrent import Bahdanau, Bottleneck, Encoder, InputFeeding, Luong, Stack, StateAttention
+from ..nn.scores import make_score, score_name, with_score_settings
+from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_embeddings
+from .score_setting import ScoreOrAuto
 
 USUAL = {"bahdanau": "additive", "luong": "general"}
 """The score of each form where none is chosen: the one its paper settled on."""
@@ -47,10 +40,11 @@ class RecurrentConfig:
     """`bahdanau` attends with the state before, then steps; `luong` steps, then attends, which
     needs no loop and is faster; with `none` the encoder's last state is all that is known of the
     source."""
-    score: Literal["auto", ScoreName] = "auto"
+    score: ScoreOrAuto = "auto"
     """How states of the decoder are compared with those of the encoder; `auto` is `additive` with
     `bahdanau` and `general` with `luong`. `basic` and `dot` are the same here, where states are
-    keys and values at once."""
+    keys and values at once. A score with settings of its own is given by name or as a table:
+    `{ name = "low_rank", rank = 16 }`."""
     input_feeding: bool = False
     """With `luong`: what was attended last is an input of the next step, which makes it a loop."""
     max_positions: Annotated[int, Ge(1)] = 1024
@@ -75,30 +69,32 @@ class RecurrentConfig:
             )
         if self.attention == "none" and self.score != "auto":
             raise ValueError(
-                f'score = "{self.score}" has nothing to score with attention = "none"; '
+                f'score = "{score_name(self.score)}" has nothing to score with attention = "none"; '
                 'leave it out, or take attention = "bahdanau" or "luong"'
             )
 
-    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> "RecurrentConfig":
+    def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "RecurrentConfig":
         """What was left open; without attention there is no score to choose."""
         share, score = self.share, self.score
         if share == "auto":
             share = "all" if vocabularies.shared else "target"
         if score == "auto":
-            score = USUAL.get(self.attention, "auto")  # type: ignore[assignment]
+            score = USUAL.get(self.attention, "auto")
+        if score != "auto":
+            score = with_score_settings(score)
         return replace(self, share=share, score=score)
 
 
 class Recurrent(SequenceModel):
     """Encoder, decoder and output layer, from resolved settings."""
 
-    def __init__(self, config: RecurrentConfig, vocabularies: Vocabularies) -> None:
+    def __init__(self, config: RecurrentConfig, vocabularies: VocabularySizes) -> None:
         super().__init__()
         c = self.config = config
         self.embed_scale = c.d_model**0.5
         source, target, final = make_embeddings(c.share, vocabularies, c.d_model)
         self.source_embedding, self.target_embedding = source, target
-        self.output = Output(final, bias=True)
+        self.output = OutputLayer(final, bias=True)
         self.dropout = Dropout(c.dropout)
         self.encoder = Encoder(c.cell, c.d_model, c.layers, c.bidirectional, c.dropout)
         self.decoder = self._make_decoder()
@@ -118,18 +114,18 @@ class Recurrent(SequenceModel):
             return {}, carry
         return self.decoder.attention.prepare(states, src_valid), carry
 
-    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         """Encodes, and computes the source side of the score once per sentence."""
         memory, carry = self.encode(batch["src"], batch["src_valid"])
-        state = State(memory, {"carry": Fixed(carry)})
+        state = DecoderState(memory, {"carry": RecurrentCache(carry)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         carry: Any = state.cache["carry"]
         x = self._embed(tokens, self.target_embedding)  # (B, N, t, D)
         hidden, after = self.decoder(x, state.memory, carry.value)
-        return self.output(hidden[:, :, -1]), state.successor({"carry": Fixed(after)})
+        return self.output(hidden[:, :, -1]), state.successor({"carry": RecurrentCache(after)})
 
     def _embed(self, tokens: Tensor, weight: Tensor) -> Tensor:
         return self.dropout(embedding(tokens, weight) * self.embed_scale)
@@ -141,7 +137,7 @@ class Recurrent(SequenceModel):
         stack = Stack(c.cell, d_input, c.d_model, c.layers, c.dropout)
         if c.attention == "none":
             return Bottleneck(stack)
-        attention = StateAttention(SCORES[c.score](c.d_model, 1, c.max_positions))
+        attention = StateAttention(make_score(c.score, c.d_model, n_positions=c.max_positions))
         if c.attention == "bahdanau":
             return Bahdanau(stack, attention, c.d_model)
         return (InputFeeding if c.input_feeding else Luong)(stack, attention, c.d_model)

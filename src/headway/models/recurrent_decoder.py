@@ -12,10 +12,10 @@ from annotated_types import Ge, Lt
 from torch import Tensor
 from torch.nn.functional import embedding
 
+from ..nn.decoding import DecoderState, RecurrentCache
 from ..nn.dropout import Dropout
 from ..nn.recurrent import Bottleneck, Stack
-from ..nn.step import Fixed, State
-from .family import Family, Output, SequenceModel, Vocabularies, make_embedding
+from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_embedding
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,20 @@ class RecurrentDecoderConfig:
     share: bool = True
     """Whether the embeddings and the output layer are one matrix."""
 
-    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> "RecurrentDecoderConfig":
+    def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "RecurrentDecoderConfig":
         return self
 
 
 class RecurrentDecoder(SequenceModel):
     """Embeddings, recurrent layers and output layer, from settings."""
 
-    def __init__(self, config: RecurrentDecoderConfig, vocabularies: Vocabularies) -> None:
+    def __init__(self, config: RecurrentDecoderConfig, vocabularies: VocabularySizes) -> None:
         super().__init__()
         c = self.config = config
         self.embed_scale = c.d_model**0.5
         self.embedding = make_embedding(vocabularies.target, c.d_model)
         final = self.embedding if c.share else make_embedding(vocabularies.target, c.d_model)
-        self.output = Output(final, bias=True)
+        self.output = OutputLayer(final, bias=True)
         self.dropout = Dropout(c.dropout)
         self.decoder = Bottleneck(Stack(c.cell, c.d_model, c.d_model, c.layers, c.dropout))
 
@@ -58,17 +58,17 @@ class RecurrentDecoder(SequenceModel):
         hidden, _ = self.decoder(self._embed(tokens[:, None]), {}, self._begin(tokens.size(0)))
         return self.dropout(hidden[:, 0])
 
-    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         """Zeros for each row of the batch's tensors, which are not looked at."""
         rows = next(iter(batch.values())).size(0)
-        state = State({}, {"carry": Fixed(self._begin(rows))})
+        state = DecoderState({}, {"carry": RecurrentCache(self._begin(rows))})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         carry: Any = state.cache["carry"]
         hidden, after = self.decoder(self._embed(tokens), {}, carry.value)
-        return self.output(hidden[:, :, -1]), state.successor({"carry": Fixed(after)})
+        return self.output(hidden[:, :, -1]), state.successor({"carry": RecurrentCache(after)})
 
     def _begin(self, rows: int) -> Tensor:
         """The carry (B, 1, C, D) before the first word."""

@@ -13,11 +13,11 @@ from annotated_types import Ge, Lt
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from ..nn.cells import N_PARTS
 from ..nn.dropout import Dropout
 from ..nn.pooling import mean_pool
 from ..nn.recurrent import Encoder
-from .family import Family, Vocabularies
+from ..nn.recurrent_cells import N_PARTS
+from .family import Family, VocabularySizes
 from .heads import AnyReader, make_reader
 
 
@@ -48,11 +48,11 @@ class RecurrentEncoderConfig:
                 f"try d_model={self.d_model + 1}, or bidirectional = false"
             )
 
-    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> "RecurrentEncoderConfig":
+    def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "RecurrentEncoderConfig":
         return self  # nothing is left open
 
 
-class Backbone(nn.Module):
+class RecurrentBackbone(nn.Module):
     """Embeddings and layers."""
 
     def __init__(self, config: RecurrentEncoderConfig, size: int) -> None:
@@ -73,8 +73,8 @@ class Backbone(nn.Module):
         return states, last[:, -N_PARTS[self.config.cell]]  # of an LSTM its output, not its cell
 
 
-def build(config: RecurrentEncoderConfig, vocabularies: Vocabularies) -> AnyReader:
-    return make_reader(Backbone(config, vocabularies.source), vocabularies, config.dropout)
+def build(config: RecurrentEncoderConfig, vocabularies: VocabularySizes) -> AnyReader:
+    return make_reader(RecurrentBackbone(config, vocabularies.source), vocabularies, config.dropout)
 
 
 RECURRENT_ENCODER = Family(

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from ..nn import masks
+from ..nn.decoding import DecoderState, KVCache
 from ..nn.dropout import Dropout
 from ..nn.layers import DecoderLayer
-from ..nn.step import Past, State
-from .family import Family, Output, SequenceModel, Vocabularies, make_embeddings
+from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_embeddings
 from .transformer_layers import LayerMaker, LayerSettings, Size, of_sequence, of_step
 
 
@@ -23,7 +23,6 @@ class TransformerConfig(LayerSettings):
     """Encoder-decoder Transformer."""
 
     unfit_scores: ClassVar[Mapping[str, str]] = {
-        **LayerSettings.unfit_scores,
         "location": "goes by the place of a key alone, which tells nothing within a sentence that "
         'is being written; try score = "scaled_dot", or model.family = "recurrent"',
     }
@@ -43,7 +42,7 @@ class TransformerConfig(LayerSettings):
     (`inputs`), target and output (`target`) or none; `auto` shares all when the vocabulary is
     shared."""
 
-    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> Self:
+    def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> Self:
         """Every size filled in, and which embeddings are shared."""
         share = self.share
         if share == "auto":
@@ -54,7 +53,7 @@ class TransformerConfig(LayerSettings):
 class Transformer(SequenceModel):
     """Encoder, decoder and output layer, from resolved settings."""
 
-    def __init__(self, config: TransformerConfig, vocabularies: Vocabularies) -> None:
+    def __init__(self, config: TransformerConfig, vocabularies: VocabularySizes) -> None:
         super().__init__()
         c: Any = config  # resolved: no size is None
         self.config = config
@@ -65,7 +64,7 @@ class Transformer(SequenceModel):
         std = 1.0 if c.scale_output else make.embed_std
         source, target, final = make_embeddings(c.share, vocabularies, c.d_model, std)
         self.source_embedding, self.target_embedding = source, target
-        self.output = Output(final, c.output_bias)
+        self.output = OutputLayer(final, c.output_bias)
         # Learned codes of the two sides are apart; fixed ones are the same function.
         self.positions, self.target_positions = make.positions(), make.positions()
         self.source_embedding_norm = make.embedding_norm()
@@ -101,7 +100,7 @@ class Transformer(SequenceModel):
             x = layer(x, memory, mask, memory_mask, bias)
         return self._finish(x)
 
-    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         """Encodes, and projects keys and values of every decoder layer once per sentence."""
         encoded = self.encode(batch["src"], batch["src_valid"])
         memory = {"valid": batch["src_valid"]}
@@ -109,13 +108,13 @@ class Transformer(SequenceModel):
             key, value = layer.cross.project(encoded)
             memory[f"{i}.key"], memory[f"{i}.value"] = key.contiguous(), value.contiguous()
         widths = [layer.attention.widths for layer in self._decoder_layers()]
-        state = State(memory, {"past": Past(widths, encoded.size(0), encoded)})
+        state = DecoderState(memory, {"past": KVCache(widths, encoded.size(0), encoded)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         memory, past = state.memory, state.cache["past"]
-        assert isinstance(past, Past)
+        assert isinstance(past, KVCache)
         x = self._embed(tokens, past.length)
         mask, bias = of_step(self.decoder_position_bias, past, tokens)
         memory_mask = masks.Shared(masks.padding(memory["valid"]))

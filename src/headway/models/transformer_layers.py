@@ -15,11 +15,12 @@ from torch import Tensor, nn
 
 from ..nn import masks
 from ..nn.attention import CrossAttention, SelfAttention
+from ..nn.decoding import KVCache
 from ..nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
-from ..nn.positions import Learned, NoPositions, RelativeBias, Rotary, Sinusoidal
-from ..nn.scores import SCORES, Score, ScoreName
-from ..nn.step import Past
-from .family import Vocabularies
+from ..nn.positions import LearnedPositions, NoPositions, RelativeBias, Rotary, Sinusoidal
+from ..nn.scores import SCORES, AttentionScore, make_score, score_name, with_score_settings
+from .family import VocabularySizes
+from .score_setting import ScoreSetting
 
 Size = Annotated[int, Ge(1)]
 Rate = Annotated[float, Ge(0), Lt(1)]
@@ -44,13 +45,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 class LayerSettings:
     """Settings that every Transformer family has; a family may give a key another default."""
 
-    unfit_scores: ClassVar[Mapping[str, str]] = {
-        "basic": "takes the items as keys and values at once, where heads project them; "
-        'with projections it is score = "dot"',
-        "location": "goes by the place of a key alone, whatever stands there; "
-        'try score = "scaled_dot"',
-    }
-    """Scores that have no meaning in heads, each with the reason."""
+    unfit_scores: ClassVar[Mapping[str, str]] = {}
+    """Why a score has no meaning in this family, where the reason is not that of `SCORES`."""
 
     family: str
     """The model family."""
@@ -73,10 +69,12 @@ class LayerSettings:
     """Rate of dropping attention weights; above zero the fused kernel is not used."""
     activation_dropout: Rate = 0.0
     """Rate of dropping inside the feed-forward layers."""
-    score: ScoreName = "scaled_dot"
-    """How queries are compared with keys, in every attention: `dot`, `scaled_dot`, `cosine`,
-    `general`, `additive` or `concat`. All but the last two, which hold a number for each query, key
-    and unit and are many times slower, have a fused kernel."""
+    score: ScoreSetting = "scaled_dot"
+    """How queries are compared with keys, in every attention. `basic` and `location` are for
+    recurrent models. `additive` and `concat` hold a number for each query, key and unit and are
+    many times slower; the others are products, with a fused kernel where prepared keys are as wide
+    as values. A score with settings of its own is given by name or as a table:
+    `{ name = "low_rank", rank = 16 }`."""
     residual: Literal["pre", "post"] = "pre"
     """Where the norm stands: `pre` learns faster and needs no long warm-up, `post` is the
     original."""
@@ -114,8 +112,9 @@ class LayerSettings:
                 f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}; "
                 f"try n_heads={nearest}, or give d_head"
             )
-        if self.score in self.unfit_scores:
-            raise ValueError(f'score = "{self.score}" {self.unfit_scores[self.score]}')
+        name = score_name(self.score)
+        if unfit := self.unfit_scores.get(name) or SCORES[name].unfit_in_heads:
+            raise ValueError(f'score = "{name}" {unfit}')
         if self.position_distance <= self.position_buckets // 2:
             raise ValueError(
                 f"position_distance={self.position_distance} leaves nothing to put together: "
@@ -124,7 +123,7 @@ class LayerSettings:
                 f"{4 * self.position_buckets}"
             )
 
-    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> Self:
+    def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> Self:
         """Every size filled in, from the preset or from the amount of data; `auto` stays where
         nothing was left open."""
         preset = self.preset
@@ -138,7 +137,8 @@ class LayerSettings:
         usual = {name: sizes[name] for name in left_open if name in sizes}
         chosen = replace(self, preset=preset if usual else self.preset, **usual)
         d_head = chosen.d_head or chosen.d_model // chosen.n_heads  # type: ignore[operator]
-        return replace(chosen, d_head=d_head, d_value=chosen.d_value or d_head)
+        score = with_score_settings(chosen.score)
+        return replace(chosen, d_head=d_head, d_value=chosen.d_value or d_head, score=score)
 
 
 def of_sequence(
@@ -158,17 +158,17 @@ def of_sequence(
 
 
 def of_step(
-    bias: RelativeBias | None, past: Past, tokens: Tensor
+    bias: RelativeBias | None, past: KVCache, tokens: Tensor
 ) -> tuple[masks.Mask, Tensor | None]:
     """The same for the newest tokens (B, N, t), which get their slots in the past."""
     _, n, t = tokens.shape
-    mask = past.open(n, t)
+    mask = past.allocate(n, t)
     if bias is None:
         return mask, None
     return mask, bias.of_newest(n, newest(past, tokens), past.places)
 
 
-def newest(past: Past, tokens: Tensor) -> Tensor:
+def newest(past: KVCache, tokens: Tensor) -> Tensor:
     """Where the newest tokens (B, N, t) stand, which is the same for every hypothesis (B, t)."""
     _, n, t = tokens.shape
     places = past.places
@@ -205,7 +205,7 @@ class LayerMaker:
         if c.positions == "sinusoidal":
             return Sinusoidal(c.d_model, c.position_base)
         if c.positions == "learned":
-            return Learned(c.d_model, c.max_positions)
+            return LearnedPositions(c.d_model, c.max_positions)
         return NoPositions()
 
     def position_bias(self, causal: bool) -> RelativeBias | None:
@@ -230,9 +230,9 @@ class LayerMaker:
         c = self.settings
         return FeedForward(c.d_model, c.d_ff, c.activation, c.gated, c.bias, c.activation_dropout)
 
-    def score(self) -> Score:
+    def score(self) -> AttentionScore:
         c = self.settings
-        return SCORES[c.score](c.d_head, c.n_heads, 0)
+        return make_score(c.score, c.d_head, c.n_heads)
 
     def self_attention(self) -> SelfAttention:
         c = self.settings
@@ -250,7 +250,7 @@ class LayerMaker:
     def _begin_queries(self, linear: nn.Linear) -> None:
         """Where scores are not scaled, queries begin smaller by as much, as in T5."""
         c = self.settings
-        if c.score == "dot":
+        if score_name(c.score) == "dot":
             linear.weight[: c.n_heads * c.d_head] *= c.d_head**-0.5
 
     def encoder_layer(self) -> EncoderLayer:

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from ..nn import masks
+from ..nn.decoding import DecoderState, KVCache
 from ..nn.layers import EncoderLayer
-from ..nn.step import Past, State
 from . import encoder
 from .encoder import USUAL, EncoderSettings
-from .family import Family, Output, SequenceModel, Vocabularies
+from .family import Family, OutputLayer, SequenceModel, VocabularySizes
 from .heads import AnyReader
 from .transformer_layers import newest, of_sequence, of_step
 
@@ -29,7 +29,7 @@ SOURCE, TARGET = 0, 1
 
 
 @dataclass(frozen=True)
-class UnilmConfig(EncoderSettings):
+class UnilmModelConfig(EncoderSettings):
     """One Transformer that reads, writes, and writes behind a source."""
 
     usual: ClassVar[Mapping[str, Any]] = {**USUAL, "segments": 2}
@@ -44,7 +44,7 @@ class UnilmConfig(EncoderSettings):
     output_bias: bool = False
     """A bias per word on the output layer, which is the matrix of the embeddings."""
 
-    def resolve(self, n_examples: int, vocabularies: Vocabularies) -> Self:
+    def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> Self:
         """Every size filled in."""
         if vocabularies.head == "words" and not vocabularies.shared:
             raise ValueError(
@@ -54,18 +54,20 @@ class UnilmConfig(EncoderSettings):
         return super().resolve(n_examples, vocabularies)
 
 
-class Unilm(SequenceModel):
+class UnilmModel(SequenceModel):
     """A backbone that reads, and its embeddings as output layer, from resolved settings.
 
     Without `src`, batches are those of a language model. States of a text that is read are those
     of the backbone, and `output` tells the words from these too.
     """
 
-    def __init__(self, config: UnilmConfig, size: int) -> None:
+    is_one_stream = True
+
+    def __init__(self, config: UnilmModelConfig, size: int) -> None:
         super().__init__()
         self.config = config
-        self.backbone = encoder.Backbone(config, size)
-        self.output = Output(self.backbone.embedding, config.output_bias)
+        self.backbone = encoder.TransformerBackbone(config, size)
+        self.output = OutputLayer(self.backbone.embedding, config.output_bias)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Teacher-forced hidden states (B, T, D)."""
@@ -83,30 +85,30 @@ class Unilm(SequenceModel):
         hidden: Tensor = backbone.norm(x[:, S:])
         return hidden
 
-    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> State:
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         """Reads the source, whose keys and values every hypothesis will see."""
         rows = next(iter(batch.values())).size(0)
         widths = [layer.attention.widths for layer in self._layers()]
-        past = Past(widths, rows, self.backbone.embedding)
+        past = KVCache(widths, rows, self.backbone.embedding)
         if "src" in batch:
             self._read(batch["src"], batch["src_valid"], past)
-        state = State({}, {"past": past})
+        state = DecoderState({}, {"past": past})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         backbone, past = self.backbone, state.cache["past"]
-        assert isinstance(past, Past)
+        assert isinstance(past, KVCache)
         mask, bias = of_step(backbone.position_bias, past, tokens)
         x = backbone.embed(tokens, torch.full_like(tokens, TARGET), newest(past, tokens))
         for i, layer in enumerate(self._layers()):
             x = layer.step(x, past, i, mask, bias)
         return self.output(backbone.norm(x[:, :, -1])), state.successor(state.cache)
 
-    def _read(self, src: Tensor, src_valid: Tensor, past: Past) -> None:
+    def _read(self, src: Tensor, src_valid: Tensor, past: KVCache) -> None:
         """Fills the first slots of the past. Shape: (B, S) each."""
         bias = self.backbone.position_bias
-        mask = past.hold(src_valid)
+        mask = past.prefill(src_valid)
         among = None if bias is None else bias.of_all(src.size(1))
         x = self.backbone.embed(src[:, None], torch.full_like(src[:, None], SOURCE))
         for i, layer in enumerate(self._layers()):
@@ -123,16 +125,16 @@ def _places(src_valid: Tensor, n_target: int) -> Tensor:
     return torch.cat([source.expand(B, S), src_valid.sum(1)[:, None] + target], dim=1)
 
 
-def build(config: UnilmConfig, vocabularies: Vocabularies) -> Unilm | AnyReader:
+def build(config: UnilmModelConfig, vocabularies: VocabularySizes) -> UnilmModel | AnyReader:
     """From resolved settings: what writes words, or the same backbone under another head."""
     if vocabularies.head == "words":
-        return Unilm(config, vocabularies.source)
+        return UnilmModel(config, vocabularies.source)
     return encoder.build(config, vocabularies)
 
 
 UNILM = Family(
     "unilm",
-    UnilmConfig,
+    UnilmModelConfig,
     build,
     frozenset({"step", "score", "attend", "read", "classify"}),
     source="optional",

@@ -1,9 +1,11 @@
-"""Attention itself, for every caller: `softmax(score) V`.
+"""The attention function that all modules call: `softmax(score) V`.
 
-Scores are those of `scores`. Those that are products take PyTorch's fused kernel unless someone is
-looking (`capture`), weights are dropped, or the value width differs from the key width, which the
-CPU kernel refuses.
+Score functions are in `scores`. Scores that are products use PyTorch's fused kernel, except while
+`capture` records, with dropout of weights, or when values and keys differ in width, which the CPU
+kernel refuses.
 """
+
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,12 +14,15 @@ from torch.nn.functional import scaled_dot_product_attention
 from .capture import Attended, recorder
 from .dropout import factors
 from .masks import Mask, Shared
-from .scores import ScaledDot, Score
+from .scores import AttentionScore, ScaledDot
 
 FEW = 16
-"""Queries up to which plain products are taken."""
+"""Up to this many queries, plain matrix products are used in place of the fused kernel."""
 
 SCALED_DOT = ScaledDot()
+
+Attends = Literal["self", "decoder", "cross"]
+"""What a module attends to: its own input sequence, the target so far, or the source."""
 
 
 def attend(
@@ -28,18 +33,18 @@ def attend(
     bias: Tensor | None = None,
     dropout: float = 0.0,
     owner: nn.Module | None = None,
-    score: Score = SCALED_DOT,
+    score: AttentionScore = SCALED_DOT,
 ) -> Tensor:
     """`softmax(score(query, key)) value`; scaled dot is eq. 1 of Vaswani et al. 2017.
 
     Args:
-        key: as `score.prepare` made it, which for scaled dot is the key itself.
+        key: prepared by `score.prepare`; for scaled dot that is the key itself.
         bias: float, added to the scores (relative positions).
-        dropout: rate for the weights, already zero outside training.
+        dropout: rate for the weights; the caller passes 0 outside training.
         owner: the module under whose name `capture` records the weights.
 
-    Shape: query (B,H,Q,E), key (B,H,K,E), value (B,H,K,E'), mask bool and bias float
-        broadcastable to (B,H,Q,K) -> (B,H,Q,E').
+    Shape: query (B,H,Q,E), key (B,H,K,E) or of the prepared width, value (B,H,K,E'), mask bool and
+        bias float broadcastable to (B,H,Q,K) -> (B,H,Q,E').
     """
     record = recorder()
     compared, scale = score.as_product(query)
@@ -63,7 +68,7 @@ def attend(
 
 
 def _is_small(query: Tensor, mask: Shared) -> bool:
-    """Whether this is a step of a search on the CPU, with something to see for every query."""
+    """Whether this is a search step on the CPU in which no query is fully masked."""
     return (
         query.size(-2) <= FEW
         and query.device.type == "cpu"
@@ -76,7 +81,7 @@ def _is_small(query: Tensor, mask: Shared) -> bool:
 def _attend_with_few(
     query: Tensor, key: Tensor, value: Tensor, mask: Shared, bias: Tensor | None, scale: float
 ) -> Tensor:
-    """The same for few queries: plain products then beat the CPU's fused kernel."""
+    """Attention by plain matrix products, which beat the CPU's fused kernel for few queries."""
     B, H, Q, E = query.shape
     added = mask.added if bias is None else mask.biased(bias)
     scores = torch.bmm(query.reshape(B * H, Q, E), key.flatten(0, 1).mT)
@@ -85,16 +90,16 @@ def _attend_with_few(
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the last dimension of what the mask allows; zeros where it allows nothing."""
+    """Softmax over the unmasked scores of the last dimension; a fully masked row is all zeros."""
     if mask is None:
         return scores.softmax(-1)
     hidden = ~mask
     weights = scores.masked_fill(hidden, -torch.inf).softmax(-1)
-    return weights.masked_fill(hidden, 0.0)  # a row of -inf alone is NaN, and all of it is masked
+    return weights.masked_fill(hidden, 0.0)  # turns the NaNs of a fully masked row into zeros
 
 
 def _merge(mask: Mask | None, bias: Tensor | None, query: Tensor) -> Tensor | None:
-    """The one additive or boolean mask the fused kernel takes."""
+    """Mask and bias as the single boolean or additive mask that the fused kernel accepts."""
     if bias is None:
         return mask.mask if isinstance(mask, Shared) else mask
     if mask is None:

@@ -1,28 +1,33 @@
-"""Multi-head attention as modules: self-attention and attention to a memory.
+"""Multi-head attention modules: self-attention and cross-attention.
 
-Projections are packed, so that one matrix product serves queries, keys and values. Both modules
-offer the teacher-forced pass over a whole sequence and the cached step over the newest tokens. Keys
-are held as the score has prepared them.
+Projections are packed: one matrix product computes queries, keys and values. Both modules have a
+teacher-forced pass over a whole sequence and a cached step over the newest tokens. Caches hold the
+keys as prepared by the score. The attention function itself is in `attend`.
 """
 
 from torch import Tensor, nn
 
-from .attend import attend
+from .attend import Attends, attend
+from .decoding import KVCache
 from .masks import Mask
 from .positions import Rotary
-from .scores import ScaledDot, Score
-from .step import Past
+from .scores import AttentionScore, ScaledDot
 
 
 class SelfAttention(nn.Module):
     """Queries, keys and values from one sequence.
 
+    Attributes:
+        attends: `self` in an encoder; a `DecoderLayer` sets it to `decoder`.
+
     Args:
         d_value: width of a head's values; `d_head` by default.
-        rotary: turns queries and keys by their positions.
-        score: scaled dot by default; one that goes by the place of a key has no meaning here,
-            where the keys of all hypotheses share their slots.
+        rotary: rotates queries and keys by their positions.
+        score: scaled dot by default. Scores by key position are meaningless here, because all
+            hypotheses share the slots of one cache.
     """
+
+    attends: Attends = "self"
 
     def __init__(
         self,
@@ -33,7 +38,7 @@ class SelfAttention(nn.Module):
         bias: bool = True,
         dropout: float = 0.0,
         rotary: Rotary | None = None,
-        score: Score | None = None,
+        score: AttentionScore | None = None,
     ) -> None:
         super().__init__()
         self.n_heads, self.d_head, self.d_value = n_heads, d_head, d_value or d_head
@@ -53,13 +58,13 @@ class SelfAttention(nn.Module):
         return self.out(heads.transpose(1, 2).flatten(2))
 
     def step(
-        self, x: Tensor, past: Past, layer: int, mask: Mask, bias: Tensor | None = None
+        self, x: Tensor, past: KVCache, layer: int, mask: Mask, bias: Tensor | None = None
     ) -> Tensor:
-        """The newest positions x (B, N, t, D) of all hypotheses, which join the past.
+        """Attends from the newest positions x (B, N, t, D) and writes them to the cache.
 
         Args:
-            mask: which slots of the past each position sees (B, 1, N*t, K), its own included.
-            bias: of the slots, broadcastable to (B, H, N*t, K).
+            mask: which slots of the cache each position sees (B, 1, N*t, K), its own included.
+            bias: added to the scores of the slots, broadcastable to (B, H, N*t, K).
         """
         _, N, t, _ = x.shape
         query, key, value = self._project(x.flatten(1, 2), past.length - t, t)  # (B, H, N*t, E)
@@ -69,11 +74,12 @@ class SelfAttention(nn.Module):
 
     @property
     def widths(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """What a `Past` needs to know: heads and width of keys and of values."""
-        return (self.n_heads, self.d_head), (self.n_heads, self.d_value)
+        """Heads and width of prepared keys, and of values: the layer's entry for a `KVCache`."""
+        d_key = self.score.prepared_width(self.d_head)
+        return (self.n_heads, d_key), (self.n_heads, self.d_value)
 
     def _project(self, x: Tensor, offset: int, t: int) -> tuple[Tensor, Tensor, Tensor]:
-        """x (B, T, D) -> (B, H, T, E) each; every `t` positions begin at `offset` again."""
+        """x (B, T, D) -> (B, H, T, E) each; positions restart at `offset` after every `t`."""
         H, E = self.n_heads, self.d_head
         parts = self.qkv(x).split([H * E, H * E, H * self.d_value], dim=-1)
         query, key, value = (_heads(part, H) for part in parts)
@@ -86,7 +92,9 @@ class SelfAttention(nn.Module):
 
 
 class CrossAttention(nn.Module):
-    """Queries from one sequence, keys and values from another (the memory)."""
+    """Queries from one sequence, keys and values from the memory of another."""
+
+    attends: Attends = "cross"
 
     def __init__(
         self,
@@ -96,7 +104,7 @@ class CrossAttention(nn.Module):
         d_value: int | None = None,
         bias: bool = True,
         dropout: float = 0.0,
-        score: Score | None = None,
+        score: AttentionScore | None = None,
     ) -> None:
         super().__init__()
         self.n_heads, self.d_head, self.d_value = n_heads, d_head, d_value or d_head
@@ -110,7 +118,10 @@ class CrossAttention(nn.Module):
         _initialise(self.out, [d_model])
 
     def project(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of the memory (B, S, D), once per sentence -> (B, H, S, E) each."""
+        """Prepared keys and values of the memory (B, S, D) -> (B, H, S, E') each.
+
+        They are the same at every step, so a search computes them once per sentence.
+        """
         H = self.n_heads
         key, value = self.kv(memory).split([H * self.d_head, H * self.d_value], dim=-1)
         return self.score.prepare(_heads(key, H)), _heads(value, H)
@@ -123,7 +134,7 @@ class CrossAttention(nn.Module):
         return self.out(heads.transpose(1, 2).flatten(2))
 
     def step(self, x: Tensor, key: Tensor, value: Tensor, mask: Mask | None) -> Tensor:
-        """x (B, N, t, D): the beams are folded into the query axis, the memory is not copied."""
+        """x (B, N, t, D) -> (B, N, t, D); beams are folded into queries, so no memory is copied."""
         _, N, t, _ = x.shape
         return self(x.flatten(1, 2), key, value, mask).unflatten(1, (N, t))
 
@@ -134,7 +145,7 @@ def _heads(x: Tensor, n_heads: int) -> Tensor:
 
 
 def _initialise(linear: nn.Linear, parts: list[int]) -> None:
-    """Glorot's bounds for each packed part on its own, so that packing does not shrink them."""
+    """Glorot initialisation of each packed part by itself: packing must not shrink its bounds."""
     for part in linear.weight.data.split(parts):
         nn.init.xavier_uniform_(part)
     if linear.bias is not None:

@@ -1,7 +1,7 @@
-"""Looking: record what attention does in chosen layers while a model runs.
+"""Recording attention while a model runs.
 
-The recorder is read in one place, `attend`; nothing is left lying on modules, and nothing is paid
-when nobody looks. The attention of any hypothesis is one forced pass over it.
+Only `attend` reads the recorder. Modules store nothing, and without a recorder there is no cost.
+For the attention of a hypothesis, record one teacher-forced pass over it.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,17 +13,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .positions import Learned, NoPositions, Sinusoidal
+from .positions import LearnedPositions, NoPositions, Sinusoidal
 
 
 @dataclass(frozen=True)
 class Attended:
-    """One attention, all of it.
+    """The tensors of one call of `attend`.
 
     Attributes:
-        query: as it is compared with the keys.
-        scale: the weights are the softmax of `scale * query^T key` over what the mask allows; None
-            where they are something else, because of the score or of a bias.
+        query: transformed by the score where it is a product with the prepared keys.
+        scale: the weights are the masked softmax of `scale * query^T key`; None if they are not,
+            because of the score or of a bias.
 
     Shape: weights (B, H, Q, K), query (B, H, Q, E), key (B, H, K, E), value (B, H, K, E').
     """
@@ -37,11 +37,11 @@ class Attended:
 
 @dataclass(frozen=True)
 class Details:
-    """What was seen of a model, by module name.
+    """The records of one model, by module name.
 
     Attributes:
-        embedded: of what adds positions: the embeddings (..., T, D) and the codes (T, D) that were
-            added to them, None where nothing is.
+        embedded: for modules that add positions: the embeddings (..., T, D) and the position codes
+            (T, D) added to them, or None if the module adds none.
     """
 
     attended: dict[str, Attended] = field(default_factory=dict)
@@ -54,19 +54,19 @@ _recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 
 def recorder() -> Recorder | None:
-    """Who is looking, if anyone."""
+    """The active recorder, if any."""
     return _recorder.get()
 
 
 @contextmanager
 def capture(model: nn.Module, layers: Callable[[str], bool] | None = None) -> Iterator[Maps]:
-    """Yields a dictionary that holds, by module name, the weights (B, H, Q, K) that were used.
+    """Yields a dictionary that is filled with attention weights (B, H, Q, K), by module name.
 
-    A module that attends several times (a recurrent decoder, one query after another) has its
-    queries joined in order.
+    The queries of a module that is called several times, as in the loop of a recurrent decoder,
+    are concatenated in order.
 
     Args:
-        layers: which module names to record; all of them by default.
+        layers: whether to record a module name; all by default.
     """
     names = {module: name for name, module in model.named_modules()}
     maps: Maps = {}
@@ -84,10 +84,10 @@ def capture(model: nn.Module, layers: Callable[[str], bool] | None = None) -> It
 
 @contextmanager
 def capture_details(model: nn.Module) -> Iterator[Details]:
-    """Yields what `capture` does with all that the weights come from and go to.
+    """Yields `Details` that are filled with weights, queries, keys, values and embeddings.
 
-    Queries are joined as there; keys and values are those of the last time, which for the memory
-    of a recurrent decoder are those of every time.
+    Queries are concatenated as in `capture`. Keys and values are those of the last call; those of
+    a recurrent decoder's memory are the same in every call.
     """
     names = {module: name for name, module in model.named_modules()}
     details = Details()
@@ -103,17 +103,17 @@ def capture_details(model: nn.Module) -> Iterator[Details]:
             attended = replace(attended, weights=weights, query=query)
         details.attended[name] = attended
 
-    def add(module: nn.Module, given: tuple[Any, ...], _: Tensor) -> None:
+    def record_codes(module: nn.Module, inputs: tuple[Any, ...], _: Tensor) -> None:
         if recorder() is not record:
-            return  # another thread uses the model meanwhile
-        x, *place = given
+            return  # called by another thread that uses the model
+        x, *position_ids = inputs
         codes = None
         if not isinstance(module, NoPositions):
-            codes = module.forward(torch.zeros_like(x), *place)[(0,) * (x.dim() - 2)]
+            codes = module.forward(torch.zeros_like(x), *position_ids)[(0,) * (x.dim() - 2)]
         details.embedded[names[module]] = x, codes
 
-    adding = [m for m in names if isinstance(m, Sinusoidal | Learned | NoPositions)]
-    hooks = [module.register_forward_hook(add) for module in adding]
+    positions = [m for m in names if isinstance(m, Sinusoidal | LearnedPositions | NoPositions)]
+    hooks = [module.register_forward_hook(record_codes) for module in positions]
     try:
         with _recording(record):
             yield details

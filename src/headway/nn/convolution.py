@@ -1,8 +1,8 @@
 """Gated convolutions over sequences and the layers made of them (Gehring et al. 2017).
 
-There is no norm in these layers: weights start so that a layer keeps the variance of its input, and
-every sum of two is multiplied by sqrt(0.5). A convolution reads windows and knows nothing of the
-ends of a sequence: the encoder puts zeros around its input, the decoder its earlier inputs before.
+The layers have no norm. Weights are initialised so that a layer keeps the variance of its input,
+and every sum of two terms is multiplied by sqrt(0.5). A convolution does not pad: the encoder
+surrounds its input with zeros, the decoder prepends its earlier inputs.
 """
 
 import math
@@ -11,24 +11,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
-from .attend import attend
+from .attend import Attends, attend
+from .decoding import select
 from .dropout import Dropout
 from .masks import Mask
-from .step import select
 
 HALF = math.sqrt(0.5)
-"""What the sum of two is multiplied by, to have the variance of one."""
+"""Factor that gives the sum of two independent terms the variance of one term."""
 GATED = 3.0
-"""Variance before a gate that leaves one behind it. The paper's 4 is for its states, of variance
-0.01, where half a state passes; ours have variance one and open the gates further."""
+"""Variance of a gate's input for which its output has variance 1. The paper's 4 holds for its
+states of variance 0.01, half of which pass; ours have variance 1 and open the gates further."""
 
 
 def make_linear(d_in: int, d_out: int, variance: float = 1.0) -> nn.Linear:
-    """Weights from `N(0, variance / d_in)`, no bias at first (section 3.5).
+    """A linear layer with weights from `N(0, variance / d_in)` and a bias of 0 (section 3.5).
 
     Args:
-        variance: of the output, for an input of variance one. Behind dropout it is the share that
-            is kept, because the rest is scaled up by as much.
+        variance: of the output, for an input of variance 1. After dropout pass the keep
+            probability, because dropout scales up the elements it keeps.
     """
     linear = nn.Linear(d_in, d_out)
     nn.init.normal_(linear.weight, std=math.sqrt(variance / d_in))
@@ -37,10 +37,10 @@ def make_linear(d_in: int, d_out: int, variance: float = 1.0) -> nn.Linear:
 
 
 class GatedConvolution(nn.Module):
-    """`a * sigmoid(b)` with `[a, b] = W x_window + bias` (Dauphin et al. 2017): one per window.
+    """`a * sigmoid(b)` with `[a, b] = W x_window + bias` for each window (Dauphin et al. 2017).
 
     Args:
-        kept: share of the input that dropout keeps.
+        kept: keep probability of the dropout before it.
     """
 
     def __init__(self, d_model: int, kernel: int, kept: float = 1.0) -> None:
@@ -51,8 +51,8 @@ class GatedConvolution(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x (..., T+k-1, D) -> (..., T, D)."""
         T = x.size(-2) - self.kernel + 1
-        # Windows side by side and one product: on a CPU no slower than a convolution, and the same
-        # for a sentence and for the one window of a step.
+        # Concatenated windows and one product: no slower than a convolution on a CPU, and the same
+        # code for a sentence and for the single window of a step.
         windows = torch.cat([x[..., j : j + T, :] for j in range(self.kernel)], dim=-1)
         return glu(self.window(windows), dim=-1)
 
@@ -69,7 +69,7 @@ class ConvolutionalEncoderLayer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, valid: Tensor) -> Tensor:
-        """x (B, S, D), valid (B, S) -> (B, S, D); padding is read as zeros, as what lies beyond."""
+        """x (B, S, D), valid (B, S) -> (B, S, D); padding is read as zeros."""
         k = self.convolution.kernel
         inner = self.dropout(x).masked_fill(~valid[..., None], 0.0)
         inner = pad(inner, (0, 0, (k - 1) // 2, k // 2))
@@ -77,10 +77,12 @@ class ConvolutionalEncoderLayer(nn.Module):
 
 
 class SourceAttention(nn.Module):
-    """Queries from a state and the target embedding: `d = W_d h + b_d + g` (eq. 1).
+    """Attention to the source with queries `d = W_d h + b_d + g`, g the target embedding (eq. 1).
 
     Scores are scaled by `1 / sqrt(D)`, unlike the paper's, whose states are ten times smaller.
     """
+
+    attends: Attends = "cross"
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -90,14 +92,14 @@ class SourceAttention(nn.Module):
     def forward(
         self, x: Tensor, embedded: Tensor, key: Tensor, value: Tensor, mask: Mask | None
     ) -> Tensor:
-        """x and embedded (B, Q, D), key and value (B, 1, S, D) -> x with what it attends to."""
+        """x and embedded (B, Q, D), key and value (B, 1, S, D) -> (B, Q, D)."""
         query = (self.query(x) + embedded) * HALF
         context = attend(query[:, None], key, value, mask, owner=self)[:, 0]  # (B, Q, D)
         return (x + self.out(context)) * HALF
 
 
 class ConvolutionalDecoderLayer(nn.Module):
-    """A gated convolution over each position and those before it, then attention to the source."""
+    """A gated convolution over each position and its predecessors, then attention to the source."""
 
     def __init__(self, d_model: int, kernel: int, dropout: float) -> None:
         super().__init__()
@@ -113,11 +115,11 @@ class ConvolutionalDecoderLayer(nn.Module):
         memory: tuple[Tensor, Tensor],
         mask: Mask | None,
     ) -> tuple[Tensor, Tensor]:
-        """The newest positions of all hypotheses, and the inputs that the next ones will need.
+        """Outputs of the newest positions, and the last k-1 inputs, for the next call.
 
         Args:
             embedded: the target embeddings of these positions.
-            memory: keys and values of the source, for all hypotheses of a sentence.
+            memory: keys and values of the source, shared by all hypotheses of a sentence.
 
         Shape: x and embedded (B, N, t, D), earlier (B, N, k-1, D), memory (B, 1, S, D) each
             -> (B, N, t, D) and (B, N, k-1, D).
@@ -125,13 +127,13 @@ class ConvolutionalDecoderLayer(nn.Module):
         N, t = x.shape[1:3]
         inner = torch.cat([earlier, self.dropout(x)], dim=2)
         state = self.convolution(inner)
-        # Hypotheses are folded into the query axis: the memory is not copied.
+        # Hypotheses are folded into the query axis, so that the memory is not copied.
         state = self.attention(state.flatten(1, 2), embedded.flatten(1, 2), *memory, mask)
         return (x + state.unflatten(1, (N, t))) * HALF, inner[:, :, t:]
 
 
-class Recent:
-    """A cache (`nn.step.Cache`): the last k-1 inputs of each layer, and how long the past is.
+class ConvolutionCache:
+    """The last k-1 inputs of each layer and the number of past tokens; a `decoding.Cache`.
 
     Shape: inputs (B, N, k-1, D) each, zeros before the first token.
     """
@@ -140,11 +142,11 @@ class Recent:
         self.inputs = inputs
         self.length = length
 
-    def reorder(self, parents: Tensor) -> "Recent":
-        return Recent([select(value, parents) for value in self.inputs], self.length)
+    def reorder(self, parents: Tensor) -> "ConvolutionCache":
+        return ConvolutionCache([select(value, parents) for value in self.inputs], self.length)
 
-    def keep(self, rows: Tensor) -> "Recent":
-        return Recent([value[rows] for value in self.inputs], self.length)
+    def keep(self, rows: Tensor) -> "ConvolutionCache":
+        return ConvolutionCache([value[rows] for value in self.inputs], self.length)
 
-    def fork(self) -> "Recent":
-        return Recent(list(self.inputs), self.length)  # nothing is written in place
+    def fork(self) -> "ConvolutionCache":
+        return ConvolutionCache(list(self.inputs), self.length)  # nothing is written in place

@@ -1,8 +1,8 @@
-"""Cross-entropy of a linear output layer that never holds all logits.
+"""Cross-entropy of a linear output layer without storing all logits.
 
-Logits are made a few hundred positions at a time, and their gradient is taken on the way, while
-they are still in the cache: a quarter of a small model's step is saved, and memory does not grow
-with positions x vocabulary.
+Logits and their gradients are computed in chunks of positions, while they are in the CPU cache.
+This saves a quarter of a small model's training step, and memory does not grow with positions x
+vocabulary.
 """
 
 from typing import Any
@@ -22,12 +22,15 @@ def linear_cross_entropy(
 
     Shape: hidden (n, D), weight (V, D), bias (V,), targets (n,) -> scalar.
     """
-    # Under autocast hidden states may be narrower than the weight; the sums below must not be.
+    # Under autocast hidden states may have lower precision than the weight; the sums must not.
     return _LinearCrossEntropy.apply(hidden.to(weight.dtype), weight, bias, targets, smoothing)
 
 
 def linear_log_prob(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
-    """Log probability of each target, chunk by chunk. Shape: as above -> (n,)."""
+    """Log probability of each target, computed in chunks.
+
+    Shape: hidden (n, D), weight (V, D), bias (V,), targets (n,) -> (n,).
+    """
     parts = []
     for h, y in zip(hidden.split(CHUNK), targets.split(CHUNK), strict=True):
         logits = _logits(h, weight, bias)
@@ -36,17 +39,17 @@ def linear_log_prob(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets
 
 
 def _logits(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """In float32 at least: a softmax over thousands of words is not for half precision."""
+    """Logits in float32 at least: half precision is too coarse for a softmax over a vocabulary."""
     logits = torch.nn.functional.linear(hidden, weight, bias)
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
-    """Computes the gradients of hidden, weight and bias during the forward pass.
+    """Autograd function that computes the gradients of hidden, weight and bias in `forward`.
 
     Per position, with logits z = W h + b, p = softmax(z) and target y:
     `loss = lse(z) - (1 - eps) z_y - eps mean(z)`, `dloss/dz = p - (1 - eps) onehot(y) - eps / V`.
-    The two smoothing terms are linear in h, so they never touch a (n, V) matrix.
+    The two smoothing terms are linear in h, so that they need no (n, V) matrix.
     """
 
     @staticmethod
@@ -65,7 +68,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
         ]
         mean_weight = weight.mean(0)
         mean_bias = bias.mean() if bias is not None else 0.0
-        wide = torch.float32 if hidden.device.type == "mps" else torch.float64  # has no float64
+        # MPS has no float64.
+        wide = torch.float32 if hidden.device.type == "mps" else torch.float64
         total = hidden.new_zeros((), dtype=wide)
         for start in range(0, hidden.size(0), CHUNK):
             part = slice(start, start + CHUNK)
@@ -87,12 +91,13 @@ class _LinearCrossEntropy(torch.autograd.Function):
 def _chunk(
     hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
 ) -> tuple[Tensor, Tensor]:
-    """Loss per position without its mean term, and `p - (1 - eps) onehot(y)` (n, V)."""
+    """Loss per position (n,) without the term `eps mean(z)`, and `p - (1 - eps) onehot(y)` (n, V).
+    """
     logits = _logits(hidden, weight, bias)
     of_target = logits.gather(1, targets[:, None])
     top = logits.amax(1, keepdim=True)
     probs = logits.softmax(1)
-    # The largest probability is at least 1/V, so its logarithm is safe where that of p_y is not.
+    # The largest probability is at least 1/V, so that its logarithm is finite; that of p_y may not be.
     lse = top - probs.amax(1, keepdim=True).log()
     loss = lse - (1.0 - smoothing) * of_target
     probs.scatter_add_(1, targets[:, None], torch.full_like(of_target, smoothing - 1.0))
@@ -102,6 +107,7 @@ def _chunk(
 def _accumulate(
     grads: list[Tensor | None], part: slice, gradient: Tensor, hidden: Tensor, weight: Tensor
 ) -> None:
+    """Adds a chunk's part to the gradients of hidden, weight and bias, in place."""
     of_hidden, of_weight, of_bias = grads
     if of_hidden is not None:
         torch.mm(gradient, weight, out=of_hidden[part])
@@ -114,7 +120,8 @@ def _accumulate(
 def _subtract_smoothing(
     grads: list[Tensor | None], hidden: Tensor, mean_weight: Tensor, smoothing: float
 ) -> None:
-    """The term `- eps / V` of every logit's gradient, carried through the linear layer."""
+    """Adds the part of `- eps / V`, a term of every logit's gradient, to the gradients, in place.
+    """
     if not smoothing:
         return
     of_hidden, of_weight, of_bias = grads

@@ -1,47 +1,47 @@
-"""Dropout whose masks are cheap on a CPU.
+"""Dropout with masks that are cheap on a CPU.
 
-`bernoulli_` draws one number per element and was a fifth of a training step; here one 64-bit draw
-gives four masks of 16 bits. The rate is met to 1/65536, and the scale is that of the rate met, so
-that the expectation is exact.
+`bernoulli_` draws one number per element and took a fifth of a training step; here one 64-bit draw
+decides about four elements, with 16 bits each. The rate is rounded to 1/65536, and elements are
+scaled by the rounded rate, so that the expectation is exact.
 """
 
 import torch
 from torch import Tensor, nn
 
-from .random import generator
+from .rng import generator
 
 _STEPS = 65536  # values of the 16 bits that decide about one element
 
 
 def threshold(rate: float) -> int:
-    """How many of the 65536 values drop an element."""
+    """The number of 16-bit values, of 65536, that drop an element."""
     return round(rate * _STEPS)
 
 
 def keep_mask(shape: torch.Size, rate: float, device: torch.device) -> Tensor:
-    """Bool, True with probability 1 - rate."""
+    """A random bool tensor, True with probability 1 - rate."""
     size = shape.numel()
     words = torch.empty((size + 3) // 4, dtype=torch.int64, device=device)
     words.random_(-(2**63), None, generator=generator())
-    # int16 is signed: compare with the threshold moved by half the range.
+    # int16 is signed: shift the threshold by half the range.
     return (words.view(torch.int16)[:size] >= threshold(rate) - _STEPS // 2).view(shape)
 
 
 def scale(rate: float) -> float:
-    """What kept elements are multiplied by."""
+    """The factor of kept elements."""
     return _STEPS / (_STEPS - threshold(rate))
 
 
 def factors(like: Tensor, rate: float) -> Tensor:
-    """What each element is multiplied by: 0 with probability `rate`, else the scale."""
-    if torch.compiler.is_compiling():  # the compiler draws masks its own way, and well
+    """A random factor for each element: 0 with probability `rate`, else the scale."""
+    if torch.compiler.is_compiling():  # the compiler has fast masks of its own
         return nn.functional.dropout(torch.ones_like(like), rate)
     kept = keep_mask(like.shape, rate, like.device)
     return torch.mul(kept, scale(rate)).to(like.dtype)
 
 
 class Dropout(nn.Module):
-    """Zeroes elements with probability `rate` in training and scales the rest."""
+    """Zeroes elements with probability `rate` in training and scales up the others."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()

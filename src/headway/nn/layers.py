@@ -1,6 +1,7 @@
-"""The layers of the Transformer: residual connections, feed-forward, encoder and decoder layers.
+"""Transformer layers: norms, residual connections, feed-forward, encoder and decoder layers.
 
-Pre-norm and post-norm are two small modules chosen in the constructor; `forward` has no branches.
+Pre-norm and post-norm are two modules chosen in the constructor, so that `forward` does not branch.
+Attention is in `attention`; stacks of layers are built by the model families.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, relu, silu
 
 from .attention import CrossAttention, SelfAttention
+from .decoding import KVCache
 from .dropout import Dropout
 from .masks import Mask
-from .step import Past
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "relu": relu,
@@ -34,13 +35,13 @@ class RMSNorm(nn.Module):
         return torch.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
-def make_norm(kind: str, d_model: int, eps: float) -> nn.Module:
-    """`layer` or `rms`."""
-    return {"layer": nn.LayerNorm, "rms": RMSNorm}[kind](d_model, eps=eps)
+def make_norm(name: str, d_model: int, eps: float) -> nn.Module:
+    """The norm called `layer` or `rms`."""
+    return {"layer": nn.LayerNorm, "rms": RMSNorm}[name](d_model, eps=eps)
 
 
 def make_dense(n_in: int, n_out: int) -> nn.Linear:
-    """A linear layer with bias, with Glorot's bounds."""
+    """A linear layer with Glorot weights and a bias of 0."""
     linear = nn.Linear(n_in, n_out)
     nn.init.xavier_uniform_(linear.weight)
     nn.init.zeros_(linear.bias)
@@ -60,7 +61,7 @@ class PreNorm(nn.Module):
 
 
 class PostNorm(nn.Module):
-    """`norm(x + dropout(f(x)))`, the original."""
+    """`norm(x + dropout(f(x)))`, as in Vaswani et al. 2017."""
 
     def __init__(self, norm: nn.Module, dropout: float) -> None:
         super().__init__()
@@ -102,7 +103,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward; under a causal mask, the layer of a language model."""
+    """Self-attention, then feed-forward; with a causal mask, a layer of a language model."""
 
     def __init__(
         self, attention: SelfAttention, feed: FeedForward, residual: Callable[[], nn.Module]
@@ -116,15 +117,15 @@ class EncoderLayer(nn.Module):
         return self.feed_residual(x, self.feed)
 
     def step(
-        self, x: Tensor, past: Past, layer: int, mask: Mask, bias: Tensor | None = None
+        self, x: Tensor, past: KVCache, layer: int, mask: Mask, bias: Tensor | None = None
     ) -> Tensor:
-        """The newest positions x (B, N, t, D) with their past."""
+        """The newest positions x (B, N, t, D) with their KV cache -> (B, N, t, D)."""
         x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask, bias))
         return self.feed_residual(x, self.feed)
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the memory, then feed-forward."""
+    """Masked self-attention, cross-attention to the memory, then feed-forward."""
 
     def __init__(
         self,
@@ -135,6 +136,7 @@ class DecoderLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.attention, self.cross, self.feed = attention, cross, feed
+        attention.attends = "decoder"
         self.attention_residual = residual()
         self.cross_residual = residual()
         self.feed_residual = residual()
@@ -147,7 +149,7 @@ class DecoderLayer(nn.Module):
         memory_mask: Mask | None,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """x (B, T, D), memory (B, S, D) -> (B, T, D); the bias is that of self-attention."""
+        """x (B, T, D), memory (B, S, D) -> (B, T, D); `bias` is added in self-attention only."""
         key, value = self.cross.project(memory)
         x = self.attention_residual(x, lambda y: self.attention(y, causal, bias))
         x = self.cross_residual(x, lambda y: self.cross(y, key, value, memory_mask))
@@ -156,14 +158,15 @@ class DecoderLayer(nn.Module):
     def step(
         self,
         x: Tensor,
-        past: Past,
+        past: KVCache,
         layer: int,
         mask: Mask,
         memory: tuple[Tensor, Tensor],
         memory_mask: Mask | None,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """The newest positions x (B, N, t, D) with their past and the projected memory."""
+        """The newest positions x (B, N, t, D) with KV cache and projected memory -> (B, N, t, D).
+        """
         x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask, bias))
         x = self.cross_residual(x, lambda y: self.cross.step(y, *memory, memory_mask))
         return self.feed_residual(x, self.feed)

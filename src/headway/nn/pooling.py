@@ -1,4 +1,4 @@
-"""From the states of a text to one vector."""
+"""Pooling: one vector from the token states of a text."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from .layers import make_dense
 
 
 def mean_pool(states: Tensor, valid: Tensor) -> Tensor:
-    """The mean over what is no padding. Shape: (B, S, D), valid (B, S) -> (B, D)."""
+    """The mean over the tokens without padding. Shape: (B, S, D), valid (B, S) -> (B, D)."""
     weights = valid[:, :, None].to(states.dtype)
     return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
 
@@ -18,14 +18,14 @@ Squash = Literal["tanh", "relu"]
 
 
 class Pooler(nn.Module):
-    """`tanh(W x + b)`, over the state of the first token (Devlin et al. 2019).
+    """`tanh(W x + b)` of the pooled vector, as in BERT (Devlin et al. 2019).
 
     Args:
-        activation: in place of tanh; DistilBERT (Sanh et al. 2019) has `relu` before its labels.
+        activation: `relu` in the classifier of DistilBERT (Sanh et al. 2019).
     """
 
     may_rest = True
-    """A loss that asks for tokens alone gives it no gradient, and several processes must know."""
+    """Losses over tokens alone give it no gradient; distributed training must allow for that."""
 
     def __init__(self, d_model: int, activation: Squash = "tanh") -> None:
         super().__init__()
@@ -34,5 +34,5 @@ class Pooler(nn.Module):
 
     def forward(self, pooled: Tensor) -> Tensor:
         """Shape: (B, D) -> (B, D)."""
-        found: Tensor = self.activation(self.dense(pooled))
-        return found
+        output: Tensor = self.activation(self.dense(pooled))
+        return output

@@ -1,7 +1,7 @@
-"""Positions: fixed sines, learned vectors, rotations of queries and keys, biases of distances.
+"""Position encodings: sinusoidal, learned, rotary and relative.
 
-Sinusoidal and learned codes are added to the embedding; rotary ones act inside self-attention, and
-relative ones on its scores. Parameters do not grow with the input length, except for learned codes,
+Sinusoidal and learned codes are added to embeddings, rotary positions rotate queries and keys, and
+relative positions add a bias to attention scores. All work at any length, except learned codes,
 which end at `max_length`.
 """
 
@@ -13,13 +13,16 @@ from torch.nn.functional import embedding
 
 from ..errors import DataError
 
-Place = int | Tensor
-"""Where a sequence begins, or each of its tokens stands: (B, T), for x (B, ..., T, D)."""
+PositionIds = int | Tensor
+"""Position of a sequence's first token, or of each token: (B, T) for x (B, ..., T, D)."""
 
 
 def sinusoidal(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
-    """`PE(pos, 2i) = sin(pos / base^(2i/d))`, `PE(pos, 2i+1) = cos(same)`. (T,) -> (T, D)."""
-    # Angles in double precision: at position 10,000 a float32 angle is already off by 1e-3.
+    """`PE(pos, 2i) = sin(angle)`, `PE(pos, 2i+1) = cos(angle)`, `angle = pos / base^(2i/d)`.
+
+    Shape: (T,) -> (T, D).
+    """
+    # Angles in double precision: at position 10,000 a float32 angle is off by 1e-3.
     device = positions.device
     wide = (positions.cpu() if device.type == "mps" else positions).double()  # MPS has no doubles
     even = torch.arange(0, d_model, 2, device=wide.device).double()
@@ -29,9 +32,9 @@ def sinusoidal(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor
 
 
 class Sines:
-    """The fixed codes of positions, in a table that is remade longer when a longer input comes.
+    """A table of sinusoidal codes that grows with the longest input.
 
-    The table is no buffer: processes that have seen different lengths hold different ones.
+    The table is not a buffer, because processes that have seen different lengths differ in it.
     """
 
     def __init__(self, width: int, base: float) -> None:
@@ -39,98 +42,101 @@ class Sines:
         self.base = base
         self.table = sinusoidal(torch.arange(512), width, base)
 
-    def of(self, x: Tensor, place: Place) -> Tensor:
-        """For x (..., T, E), in its type: (T, width), or what broadcasts to (B, ..., T, width)."""
-        end = _end(x, place)
-        table = self.table  # threads may remake it meanwhile
+    def lookup(self, x: Tensor, position_ids: PositionIds) -> Tensor:
+        """Codes for x (..., T, E) in its dtype: (T, width), or broadcasting to (B, ..., T, width).
+        """
+        end = _end(x, position_ids)
+        table = self.table  # another thread may replace it
         if end > table.size(0) or table.device != x.device:
-            with torch.inference_mode(False):  # training goes on with what a search has remade
+            with torch.inference_mode(False):  # training may use a table that a search has made
                 positions = torch.arange(max(2 * end, table.size(0)), device=x.device)
                 self.table = table = sinusoidal(positions, self.width, self.base)
-        return _rows(table, x, place).to(x.dtype)
+        return _rows(table, x, position_ids).to(x.dtype)
 
 
-def _end(x: Tensor, place: Place) -> int:
-    """How many rows a table needs."""
-    if isinstance(place, int):
-        return place + x.size(-2)
-    return int(place.max()) + 1 if place.numel() else 0
+def _end(x: Tensor, position_ids: PositionIds) -> int:
+    """The number of rows that a table needs."""
+    if isinstance(position_ids, int):
+        return position_ids + x.size(-2)
+    return int(position_ids.max()) + 1 if position_ids.numel() else 0
 
 
-def _rows(table: Tensor, x: Tensor, place: Place) -> Tensor:
-    if isinstance(place, int):
-        return table[place : place + x.size(-2)]
-    between = (1,) * (x.dim() - 3)
-    return table[place].view(place.size(0), *between, place.size(1), -1)
+def _rows(table: Tensor, x: Tensor, position_ids: PositionIds) -> Tensor:
+    """Rows of a table, in a shape that broadcasts to x (B, ..., T, D)."""
+    if isinstance(position_ids, int):
+        return table[position_ids : position_ids + x.size(-2)]
+    B, T = position_ids.shape
+    return table[position_ids].view(B, *(1,) * (x.dim() - 3), T, -1)
 
 
 class Sinusoidal(nn.Module):
-    """Adds the fixed codes."""
+    """Adds sinusoidal codes (Vaswani et al. 2017)."""
 
     def __init__(self, d_model: int, base: float = 10000.0) -> None:
         super().__init__()
         self.sines = Sines(d_model, base)
 
-    def forward(self, x: Tensor, place: Place = 0) -> Tensor:
-        """x (..., T, D) -> the same with the codes of its places."""
-        return x + self.sines.of(x, place)
+    def forward(self, x: Tensor, position_ids: PositionIds = 0) -> Tensor:
+        """x (..., T, D) -> (..., T, D)."""
+        return x + self.sines.lookup(x, position_ids)
 
 
-class Learned(nn.Module):
-    """Adds one trained vector per position, up to `max_length`."""
+class LearnedPositions(nn.Module):
+    """Adds one learned vector per position, up to `max_length`."""
 
     def __init__(self, d_model: int, max_length: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.weight, std=0.02)
 
-    def forward(self, x: Tensor, place: Place = 0) -> Tensor:
-        end = _end(x, place)
+    def forward(self, x: Tensor, position_ids: PositionIds = 0) -> Tensor:
+        """x (..., T, D) -> (..., T, D)."""
+        end = _end(x, position_ids)
         if end > self.weight.size(0):
             raise DataError(
                 f"position {end} is beyond the {self.weight.size(0)} learned positions; "
                 "shorten the input or train with a larger model.max_positions"
             )
-        return x + _rows(self.weight, x, place)
+        return x + _rows(self.weight, x, position_ids)
 
 
 class NoPositions(nn.Module):
-    """Adds nothing: the order is told elsewhere (rotary, relative) or not at all."""
+    """Adds nothing, for models with rotary, relative or no positions."""
 
-    def forward(self, x: Tensor, place: Place = 0) -> Tensor:
+    def forward(self, x: Tensor, position_ids: PositionIds = 0) -> Tensor:
         return x
 
 
 class Rotary(nn.Module):
-    """Turns each pair of components (2i, 2i+1) by an angle that grows with the position.
+    """Rotates each pair of components (2i, 2i+1) by an angle proportional to the position.
 
-    Su et al. 2021, eq. 34: dot products then depend on relative positions only.
+    Dot products then depend on relative positions only (Su et al. 2021, eq. 34).
     """
 
     def __init__(self, d_head: int, base: float = 10000.0) -> None:
         super().__init__()
         if d_head % 2:
-            raise ValueError(f"rotary positions turn pairs; d_head={d_head} is odd; make it even")
+            raise ValueError(f"rotary positions rotate pairs; d_head={d_head} is odd; make it even")
         self.sines = Sines(d_head, base)
 
-    def forward(self, x: Tensor, place: Place = 0) -> Tensor:
-        """x (..., T, E) -> the same, turned by the angles of its places."""
-        codes = self.sines.of(x, place)
+    def forward(self, x: Tensor, position_ids: PositionIds = 0) -> Tensor:
+        """x (..., T, E) -> (..., T, E)."""
+        codes = self.sines.lookup(x, position_ids)
         sin, cos = codes[..., 0::2], codes[..., 1::2]  # (T, E/2)
         even, odd = x[..., 0::2], x[..., 1::2]
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
 
 def bucket(distance: Tensor, n_buckets: int, farthest: int, both_ways: bool) -> Tensor:
-    """The group that a distance belongs to (Raffel et al. 2020).
+    """The bucket of a distance (Raffel et al. 2020).
 
-    Half of the groups are for one distance each, from 0 on. In the other half they grow with its
-    logarithm, and the last takes in all from `farthest` on.
+    The first half of the buckets hold one distance each, from 0. The second half grow
+    logarithmically, and the last holds all distances from `farthest`.
 
     Args:
-        distance: place of the key minus place of the query.
-        both_ways: the later half of all groups is for keys behind the query; otherwise these are
-            not looked at, and count as near.
+        distance: position of the key minus position of the query.
+        both_ways: the second half of all buckets is for keys after the query; without it such keys
+            count as distance 0, because queries do not see them.
     """
     if both_ways:
         n_buckets //= 2
@@ -138,20 +144,20 @@ def bucket(distance: Tensor, n_buckets: int, farthest: int, both_ways: bool) -> 
         return back + n_buckets * (distance > 0)
     far = -distance.clamp(max=0)
     n_exact = n_buckets // 2
-    # In single precision and in this order, as trained models have it: some distances lie on the
-    # border of two groups, and rounding decides.
+    # In single precision and in this order, as in T5: some distances are on the border of two
+    # buckets, and rounding decides.
     growth = (far.clamp(min=1).float() / n_exact).log() / math.log(farthest / n_exact)
     wide = n_exact + (growth * (n_buckets - n_exact)).long()
     return torch.where(far < n_exact, far, wide.clamp(max=n_buckets - 1))
 
 
 class RelativeBias(nn.Module):
-    """A number for each head and group of distances, which is added to the scores.
+    """A learned bias of the scores for each head and bucket of distances (Raffel et al. 2020).
 
-    One serves all layers of a stack: it is made once per pass and handed to each as `bias`.
+    All layers of a stack share it: it is computed once per pass and passed to each as `bias`.
 
     Args:
-        both_ways: whether queries see keys behind them.
+        both_ways: whether queries see keys after them.
     """
 
     def __init__(self, n_heads: int, n_buckets: int, farthest: int, both_ways: bool) -> None:
@@ -164,22 +170,25 @@ class RelativeBias(nn.Module):
         self.register_buffer("buckets", buckets, persistent=False)
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Of places (..., Q) and (..., K) -> (..., H, Q, K)."""
+        """The bias of query positions (..., Q) and key positions (..., K) -> (..., H, Q, K)."""
         distance = (keys[..., None, :] - queries[..., :, None]).clamp(-self.farthest, self.farthest)
         table = embedding(self.get_buffer("buckets"), self.weight)  # (2 * farthest + 1, H)
         return embedding(distance + self.farthest, table).movedim(-1, -3)
 
     def of_all(self, n: int) -> Tensor:
-        """Of `n` places among themselves (1, H, n, n)."""
-        places = torch.arange(n, device=self.weight.device)
-        found: Tensor = self(places, places)
-        return found[None]
+        """The bias of the self-attention of positions 0 to n - 1 (1, H, n, n)."""
+        positions = torch.arange(n, device=self.weight.device)
+        bias: Tensor = self(positions, positions)
+        return bias[None]
 
-    def of_newest(self, n: int, newest: Tensor, places: Tensor) -> Tensor:
-        """Of the newest tokens of each of `n` hypotheses to all slots.
+    def of_newest(self, n: int, newest: Tensor, slots: Tensor) -> Tensor:
+        """The bias of the newest tokens of `n` hypotheses to all slots of a KV cache.
 
-        Shape: newest (B, t), places (B, K) -> (B, H, N*t, K), or (B, H, 1, K) where it is the same
-            for all hypotheses.
+        Args:
+            newest: positions of the newest tokens (B, t), equal for all hypotheses.
+            slots: positions of the slots (B, K).
+
+        Shape: -> (B, H, N*t, K), or (B, H, 1, K) if t is 1.
         """
-        found: Tensor = self(newest, places)  # (B, H, t, K)
-        return found if newest.size(1) == 1 else found.repeat(1, 1, n, 1)
+        bias: Tensor = self(newest, slots)  # (B, H, t, K)
+        return bias if newest.size(1) == 1 else bias.repeat(1, 1, n, 1)

@@ -1,31 +1,45 @@
-"""Recurrent encoder and decoders: without attention, and in the forms of Bahdanau and of Luong.
+"""Recurrent encoder and decoders: without attention, and with attention by Bahdanau or Luong.
 
-A decoder takes any number of target positions of any number of hypotheses, so that the
-teacher-forced pass and the cached step are one way. Its `carry` (B, N, C, D) is all it remembers of
-a hypothesis. Whatever does not depend on the state before is computed for all positions at once,
-outside the loop over them; forms without such a dependence have no loop.
+A decoder takes any number of target positions of any number of hypotheses, so that one method
+serves the teacher-forced pass and the cached step. Its `carry` (B, N, C, D) is the recurrent state
+of a hypothesis. Only what depends on the previous state is computed in a loop over positions. The
+cells are in `recurrent_cells`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from . import masks
-from .attend import attend
-from .cells import CELLS, N_PARTS, Parts, input_columns, input_gates, run, step
+from .attend import Attends, attend
 from .dropout import Dropout, factors
-from .scores import Score
+from .recurrent_cells import CELLS, N_PARTS, Parts, input_columns, input_gates, run, step
+from .scores import AttentionScore
 
 Memory = Mapping[str, Tensor]
-"""Of each sentence: `keys` and `values` (B, 1, S, D), `valid` (B, S); empty without attention."""
+"""`keys` and `values` (B, 1, S, D) and `valid` (B, S) of the source; empty without attention."""
+
+
+def check_width(d_model: int, bidirectional: bool) -> None:
+    """Refuses a width that cannot be divided between the two directions of an `Encoder`.
+
+    Raises:
+        ValueError: `d_model` is odd.
+    """
+    if bidirectional and d_model % 2:
+        raise ValueError(
+            f"d_model={d_model} is odd and cannot be halved for two directions; "
+            f"try d_model={d_model + 1}, or bidirectional = false"
+        )
 
 
 class Encoder(nn.Module):
-    """Layers that read the source, each in one call.
+    """Recurrent layers over the source, each computed in one call.
 
-    In both directions each reads with half the width, so that states are as wide as in one.
+    A bidirectional encoder gives each direction half of `d_model`.
     """
 
     def __init__(
@@ -40,9 +54,11 @@ class Encoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
-        """Shape: x (B, S, D), valid (B, S) -> states (B, S, D), the last of each layer (B, C, D).
+        """States of all tokens, and the last state of each layer.
 
-        The last state is that of the last word; of the way back, that of the first word.
+        The last state of the backward direction is that of the first token.
+
+        Shape: x (B, S, D), valid (B, S) -> (B, S, D), (B, C, D).
         """
         lengths = valid.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
@@ -59,19 +75,21 @@ class Encoder(nn.Module):
 
 
 class StateAttention(nn.Module):
-    """One head from decoder states to encoder states, which are keys and values at once."""
+    """Attention with one head to encoder states, which serve as keys and as values."""
 
-    def __init__(self, score: Score) -> None:
+    attends: Attends = "cross"
+
+    def __init__(self, score: AttentionScore) -> None:
         super().__init__()
         self.score = score
 
     def prepare(self, states: Tensor, valid: Tensor) -> dict[str, Tensor]:
-        """The memory of sentences, once. Shape: states (B, S, D), valid (B, S)."""
+        """The memory of a batch. Shape: states (B, S, D), valid (B, S)."""
         values = states[:, None]
         return {"keys": self.score.prepare(values), "values": values, "valid": valid}
 
     def forward(self, query: Tensor, memory: Memory) -> Tensor:
-        """Contexts of queries. Shape: (B, Q, D) -> (B, Q, D)."""
+        """The context of each query. Shape: (B, Q, D) -> (B, Q, D)."""
         return attend(
             query[:, None],
             memory["keys"],
@@ -102,13 +120,16 @@ class Stack(nn.Module):
             yield layer
 
     def unpack(self, carry: Tensor) -> list[Parts]:
-        """The state of each layer. Shape: (B, N, C, D) -> parts (B*N, D) each."""
+        """The state of each layer from the carry. Shape: (B, N, C, D) -> parts (B*N, D) each."""
         flat = carry.flatten(0, 1).unbind(1)
         n = self.n_parts
         return [flat[i * n : (i + 1) * n] for i in range(len(self.layers))]
 
     def run(self, x: Tensor, parts: Sequence[Parts], first: int = 0) -> tuple[Tensor, list[Parts]]:
-        """All positions, a call for each layer from `first` on. Shape: x (R, T, I) -> (R, T, D)."""
+        """All positions through the layers from `first`, one call per layer.
+
+        Shape: x (R, T, I), parts (R, D) each -> (R, T, D), parts after the last position.
+        """
         after = list(parts[:first])
         for number, layer in enumerate(self):
             if number < first:
@@ -119,20 +140,25 @@ class Stack(nn.Module):
 
 
 def pack(parts: Sequence[Parts], like: Tensor, *more: Tensor) -> Tensor:
-    """The carry (B, N, C, D) of states (B*N, D), for the hypotheses of like (B, N, ...)."""
+    """The carry (B, N, C, D) from the states of all layers, (B*N, D) each.
+
+    Args:
+        like: a tensor (B, N, ...).
+        more: vectors (B*N, D) to carry behind the states.
+    """
     flat = [part for layer in parts for part in layer]
     return torch.stack([*flat, *more], dim=1).unflatten(0, like.shape[:2])
 
 
 class Bottleneck(nn.Module):
-    """No attention: all that is known of the source is the state to begin with."""
+    """Decoder without attention: it knows of the source what its initial state holds."""
 
     def __init__(self, stack: Stack) -> None:
         super().__init__()
         self.stack = stack
 
     def begin(self, last: Tensor) -> Tensor:
-        """The carry of one hypothesis from the encoder's last states (B, C, D)."""
+        """The carry (B, 1, C, D) of one hypothesis, from the encoder's last states (B, C, D)."""
         return last[:, None]
 
     def forward(self, x: Tensor, memory: Memory, carry: Tensor) -> tuple[Tensor, Tensor]:
@@ -141,19 +167,31 @@ class Bottleneck(nn.Module):
         return states.view_as(x), pack(parts, x)
 
 
-class Luong(nn.Module):
-    """Step, then attend with the new state: `h_i = tanh(W [s_i; c_i])` (Luong et al. 2015)."""
+class AttentionDecoder(nn.Module):
+    """The parts of a decoder with attention, and its initial carry. Subclasses add `forward`.
+
+    Attributes:
+        n_combined: number of vectors (state, context, ...) that `combine` joins to a hidden state.
+    """
+
+    n_combined: ClassVar[int] = 2
 
     def __init__(self, stack: Stack, attention: StateAttention, d_model: int) -> None:
         super().__init__()
         self.stack = stack
         self.attention = attention
-        self.combine = nn.Linear(2 * d_model, d_model)
+        self.combine = nn.Linear(self.n_combined * d_model, d_model)
 
     def begin(self, last: Tensor) -> Tensor:
+        """The carry (B, 1, C, D) of one hypothesis, from the encoder's last states (B, C, D)."""
         return last[:, None]
 
+
+class Luong(AttentionDecoder):
+    """Steps, then attends with the new state: `h_i = tanh(W [s_i; c_i])` (Luong et al. 2015)."""
+
     def forward(self, x: Tensor, memory: Memory, carry: Tensor) -> tuple[Tensor, Tensor]:
+        """Shape: x (B, N, t, D), carry (B, N, C, D) -> hidden (B, N, t, D), carry."""
         states, parts = self.stack.run(x.flatten(0, 1), self.stack.unpack(carry))
         queries = states.view_as(x).flatten(1, 2)  # beams and positions in the query axis
         context = self.attention(queries, memory)
@@ -161,36 +199,31 @@ class Luong(nn.Module):
         return hidden.view_as(x), pack(parts, x)
 
 
-class InputFeeding(nn.Module):
-    """Luong's form whose last `h_i` is an input of the next step, which makes it a loop.
+class InputFeeding(AttentionDecoder):
+    """Luong's decoder with `h_{i-1}` as an input of step i, which needs a loop over positions.
 
-    What is fed is not dropped; only what goes to the output layer is.
+    Dropout applies to the `h_i` of the output layer, not to the one that is fed.
     """
 
-    def __init__(self, stack: Stack, attention: StateAttention, d_model: int) -> None:
-        super().__init__()
-        self.stack = stack
-        self.attention = attention
-        self.combine = nn.Linear(2 * d_model, d_model)
-
     def begin(self, last: Tensor) -> Tensor:
-        """With the fed vector, zero at first, behind the states."""
+        """The carry of one hypothesis, with the fed vector (zeros at first) behind the states."""
         return torch.cat([last, torch.zeros_like(last[:, :1])], dim=1)[:, None]
 
     def forward(self, x: Tensor, memory: Memory, carry: Tensor) -> tuple[Tensor, Tensor]:
+        """Shape: x (B, N, t, D), carry (B, N, C, D) -> hidden (B, N, t, D), carry."""
         first, *upper = self.stack
         gates = input_gates(first, x.flatten(0, 1))  # (B*N, t, G)
         parts = self.stack.unpack(carry.to(gates.dtype))
         fed = carry[:, :, -1].flatten(0, 1).to(gates.dtype)
         columns = input_columns(first, fed.size(1))
-        kept = self._kept(x, len(upper))
+        factors_between = self._factors_between(x, len(upper))
         hidden = []
         for position, gate in enumerate(gates.unbind(1)):
             parts[0] = step(first, torch.addmm(gate, fed, columns), parts[0])
             for number, layer in enumerate(upper, start=1):
                 below = parts[number - 1][0]
-                if kept is not None:
-                    below = below * kept[number - 1][position]
+                if factors_between is not None:
+                    below = below * factors_between[number - 1][position]
                 parts[number] = step(layer, input_gates(layer, below), parts[number])
             state = parts[-1][0]
             context = self.attention(state.unflatten(0, x.shape[:2]), memory).flatten(0, 1)
@@ -198,33 +231,28 @@ class InputFeeding(nn.Module):
             hidden.append(fed)
         return torch.stack(hidden, dim=1).unflatten(0, x.shape[:2]), pack(parts, x, fed)
 
-    def _kept(self, x: Tensor, n: int) -> list[Sequence[Tensor]] | None:
-        """What dropout between the layers multiplies by, drawn for all positions at once."""
+    def _factors_between(self, x: Tensor, n: int) -> list[Sequence[Tensor]] | None:
+        """Dropout factors between the layers, drawn for all positions at once; None if all are 1.
+        """
         dropout = self.stack.dropout
         if not n or not dropout.training or dropout.rate == 0.0:
             return None
         return [factors(x.flatten(0, 1), dropout.rate).unbind(1) for _ in range(n)]
 
 
-class Bahdanau(nn.Module):
-    """Attend with the state before, then step with the context (Bahdanau et al. 2015).
+class Bahdanau(AttentionDecoder):
+    """Attends with the previous state, then steps with the context (Bahdanau et al. 2015).
 
     `c_i = attention(s_{i-1})`, `s_i = f(s_{i-1}, y_{i-1}, c_i)`, and for the output layer
     `h_i = tanh(W [y_{i-1}; s_i; c_i])`.
 
-    With several layers the first attends (Wu et al. 2016), so that the others need no loop.
+    With several layers only the first attends (Wu et al. 2016), so that the others need no loop.
     """
 
-    def __init__(self, stack: Stack, attention: StateAttention, d_model: int) -> None:
-        super().__init__()
-        self.stack = stack
-        self.attention = attention
-        self.combine = nn.Linear(3 * d_model, d_model)
-
-    def begin(self, last: Tensor) -> Tensor:
-        return last[:, None]
+    n_combined = 3
 
     def forward(self, x: Tensor, memory: Memory, carry: Tensor) -> tuple[Tensor, Tensor]:
+        """Shape: x (B, N, t, D), carry (B, N, C, D) -> hidden (B, N, t, D), carry."""
         first, *_ = self.stack
         embedded = x.flatten(0, 1)  # (B*N, t, D)
         gates = input_gates(first, embedded)

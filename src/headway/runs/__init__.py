@@ -3,8 +3,8 @@
 Files only: what the tensors mean, when to save and what to do next is decided by the callers.
 """
 
-from headway.runs.checkpoint import Checkpoint
-from headway.runs.directory import RunDir
-from headway.runs.log import RunLog
+from .checkpoint import Checkpoint
+from .directory import RunDir
+from .log import RunLog
 
 __all__ = ["Checkpoint", "RunDir", "RunLog"]

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from headway.errors import RunError
-from headway.runs.atomic import remove_directory, replacing_directory
-from headway.runs.tensors import load_tensors, save_tensors
+from ..errors import RunError
+from .atomic import remove_directory, replacing_directory
+from .tensors import load_tensors, save_tensors
 
 TENSORS, STATE, MANIFEST = "tensors.safetensors", "state.json", "manifest.json"
 

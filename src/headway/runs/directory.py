@@ -9,22 +9,22 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from headway.errors import RunError
-from headway.runs import checkpoint, weights
-from headway.runs.atomic import NEW, make_directory, replacing_directory, sweep, write_bytes
-from headway.runs.checkpoint import Checkpoint
-from headway.runs.failure import explained
-from headway.runs.lock import locked
-from headway.runs.log import RunLog
-from headway.runs.tensors import n_bytes
+from ..errors import RunError, own_version
+from . import checkpoint, weights
+from .atomic import NEW, make_directory, replacing_directory, sweep, write_bytes
+from .checkpoint import Checkpoint
+from .disk_errors import explained
+from .lock import locked
+from .log import RunLog
+from .older_formats import METRICS
+from .tensors import n_bytes
 
-FORMAT = 1
+FORMAT = 2
 HEADER, RUN_FILE, LOCK, LOG, WEIGHTS, INIT = (
     "headway.json",
     "run.toml",
@@ -33,6 +33,14 @@ HEADER, RUN_FILE, LOCK, LOG, WEIGHTS, INIT = (
     "model.safetensors",
     "init.safetensors",
 )
+# Facts in the header about the origin of a run that was not trained from a run file.
+IMPORTED_FROM = "imported_from"
+"""The folder of another library's model; such a run has no training to resume."""
+AVERAGED_FROM = "averaged_from"
+"""The run whose checkpoints were averaged; it cannot be resumed either."""
+NORMALISED = "normalised"
+"""Whether a sentence encoder scales its vectors to length 1."""
+
 BEFORE_RUN_FILE = {LOCK, HEADER, NEW + HEADER, NEW + RUN_FILE}
 
 
@@ -42,13 +50,19 @@ class RunDir:
     Attributes:
         version: of the headway that wrote the header.
         facts: what the run recorded about the machine and the libraries it runs on.
+        format: in which its files are written, which stays that of the headway it began with.
+        renamed_metrics: metrics that have another name today, with it.
     """
 
-    def __init__(self, path: Path, version: str, facts: dict[str, Any]) -> None:
+    def __init__(
+        self, path: Path, version: str, facts: dict[str, Any], format: int = FORMAT
+    ) -> None:
         self.path = path
         self.version = version
         self.facts = facts
-        self.log = RunLog(path / LOG)
+        self.format = format
+        self.renamed_metrics = METRICS.get(format, {})
+        self.log = RunLog(path / LOG, self.renamed_metrics)
 
     @classmethod
     def create(
@@ -62,7 +76,7 @@ class RunDir:
         Raises:
             RunError: the directory holds something, or cannot be written.
         """
-        run = cls(Path(path), _own_version(), dict(facts))
+        run = cls(Path(path), own_version(), dict(facts))
         _require_vacant(run.path)
         with explained(run.path, "", None):
             make_directory(run.path)
@@ -106,8 +120,8 @@ class RunDir:
 
     def record_facts(self, facts: Mapping[str, Any]) -> None:
         """Write the header anew, with this headway's version and these facts."""
-        self.version, self.facts = _own_version(), dict(facts)
-        header = {"format": FORMAT, "headway": self.version, "facts": self.facts}
+        self.version, self.facts = own_version(), dict(facts)
+        header = {"format": self.format, "headway": self.version, "facts": self.facts}
         self.write_text(HEADER, json.dumps(header, indent=2) + "\n")
 
     def discard(self) -> None:
@@ -230,13 +244,6 @@ class RunDir:
         return weights.load_weights(self.path / WEIGHTS)
 
 
-def _own_version() -> str:
-    try:
-        return version("headway")
-    except PackageNotFoundError:
-        return "unknown"  # run from a source tree that was not installed
-
-
 def _require_vacant(path: Path) -> None:
     """Refuse a place that holds anything but the first files of a start that was killed."""
     try:
@@ -276,8 +283,8 @@ def _require_begun(path: Path) -> None:
         )
 
 
-def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any]]:
-    """The version and facts of a header, once its format is known to be one we read."""
+def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any], int]:
+    """The version, facts and format of a header, once its format is known to be one we read."""
     try:
         header = json.loads(content)
         number, writer = header["format"], header["headway"]
@@ -287,10 +294,10 @@ def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any]]:
     if sound and number > FORMAT:
         raise RunError(
             f"{path.parent} has format {number}, written by headway {writer}; this headway "
-            f"({_own_version()}) reads formats up to {FORMAT}; install headway {writer} or newer"
+            f"({own_version()}) reads formats up to {FORMAT}; install headway {writer} or newer"
         )
     if not sound or not isinstance(header.get("facts"), dict):
         raise RunError(
             f"{path} is damaged; restore it from a copy, or train again with another --out"
         )
-    return writer, header["facts"]
+    return writer, header["facts"], number

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from headway.errors import RunError
+from ..errors import RunError
 
 if sys.platform == "win32":
     import msvcrt

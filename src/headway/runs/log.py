@@ -10,16 +10,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from headway.errors import RunError
-from headway.runs.atomic import sync, write_bytes
-from headway.runs.failure import explained
+from ..errors import RunError
+from .atomic import sync, write_bytes
+from .disk_errors import explained
+from .older_formats import renamed
 
 
 class RunLog:
-    """The log of a run. A last line without its end is torn: a kill came in the middle of it."""
+    """The log of a run. A last line without its end is torn: a kill came in the middle of it.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        renamed_metrics: keys of a log of an older format, with what they are called now.
+    """
+
+    def __init__(self, path: Path, renamed_metrics: Mapping[str, str] | None = None) -> None:
         self.path = path
+        self.renamed_metrics = renamed_metrics or {}
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line; a killed process loses none that was added. After a kill, `cut` first."""
@@ -37,12 +43,13 @@ class RunLog:
                 raise
 
     def read(self) -> list[dict[str, Any]]:
-        """All whole records; an absent log is empty.
+        """All whole records, with today's names of metrics; an absent log is empty.
 
         Raises:
             RunError: a line other than a torn last one is not a JSON object.
         """
-        return [record for _, record in self._lines(self._content())]
+        records = [record for _, record in self._lines(self._content())]
+        return [renamed(record, self.renamed_metrics) for record in records]
 
     def cut(self, after_step: int) -> None:
         """Drop the records whose "step" is beyond `after_step`, and a torn last line."""

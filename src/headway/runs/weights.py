@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
-from headway.errors import RunError
-from headway.runs.atomic import replacing_file
-from headway.runs.tensors import load_tensors, save_tensors, update_digest
+from ..errors import RunError
+from .atomic import replacing_file
+from .tensors import load_tensors, save_tensors, update_digest
 
 CHECKSUM = "blake2b"
 REMEDY = "restore it from a copy, or `headway resume` the run to write it again"

@@ -12,14 +12,14 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from ..nn.step import StepModel, select
+from ..nn.decoding import StepModel, select
+from .backtrace import Backtrace, read_hypotheses
 from .candidates import Candidates, best_candidates, split_ended
 from .config import SearchConfig
-from .history import History, read_hypotheses
+from .finished import FinishedHypotheses, finished_ends, unfinished_ends
 from .length import best_attainable, length_limits
+from .logits_rules import LogitsRules, make_logits_rules
 from .result import Hypothesis
-from .rules import Rules, make_rules
-from .shelf import Shelf, finished_ends, unfinished_ends
 from .trace import Tracer
 
 DEFAULT = SearchConfig()
@@ -36,7 +36,7 @@ def beam(
     config: SearchConfig = DEFAULT,
     limits: Tensor | None = None,
     normalise: bool = True,
-    rules: Rules | None = None,
+    rules: LogitsRules | None = None,
     prefix: Tensor | None = None,
     tracer: Tracer | None = None,
 ) -> list[list[Hypothesis]]:
@@ -58,14 +58,14 @@ def beam(
     limits = length_limits(batch, config) if limits is None else limits
     if not len(limits):
         return []
-    rules = make_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
+    rules = make_logits_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
     search = _Beam(limits, eos, config, tracer)
     tokens = first_tokens(limits, bos, prefix)[:, None]  # (B, 1, 1 + P)
     past = tokens[..., :0]  # (B, N, n): only rules look at it
     state = model.start(batch)
     while True:
         logits, state = model.step(tokens, state)
-        ban = None if rules is None else partial(rules.ban, past=past, rows=search.rows)
+        ban = None if rules is None else partial(rules.apply, past=past, rows=search.rows)
         going = search.advance(best_candidates(logits, search.live, config.beam, normalise, ban))
         parent, tokens = going.parent, going.token[..., None]
         if search.is_done.all():
@@ -104,9 +104,9 @@ class _Beam:
         self.rows = torch.arange(n_sentences, device=device)
         self.live = torch.zeros(n_sentences, 1, device=device)  # one until the first step
         self.is_done = torch.zeros(n_sentences, dtype=torch.bool, device=device)
-        self.finished = Shelf(n_sentences, config.n_best, device)
-        self.unfinished = Shelf(n_sentences, config.n_best, device)
-        self.history = History()
+        self.finished = FinishedHypotheses(n_sentences, config.n_best, device)
+        self.unfinished = FinishedHypotheses(n_sentences, config.n_best, device)
+        self.history = Backtrace()
         self.n_tokens = 0  # of every live hypothesis
 
     def advance(self, best: Candidates) -> Candidates:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import RunError
-from ..nn.step import select
+from ..nn.decoding import select
 
 BLOCK = 64
 LARGE = 2**18  # logits from which on maxima of blocks pay
@@ -60,7 +60,7 @@ def best_candidates(
     live: Tensor,
     k: int,
     normalise: bool = True,
-    ban: Callable[[Tensor], None] | None = None,
+    apply: Callable[[Tensor], None] | None = None,
 ) -> Candidates:
     """The 2k best continuations of each sentence, best first.
 
@@ -79,8 +79,8 @@ def best_candidates(
     normaliser = torch.zeros_like(live)
     if normalise:
         normaliser = log_normaliser(logits, logits.amax(dim=-1, keepdim=True)).squeeze(-1)
-    if ban is not None:
-        ban(logits)
+    if apply is not None:
+        apply(logits)
     parent, token = _largest(logits, live - normaliser, 2 * k)
     sentence = torch.arange(logits.size(0), device=logits.device)[:, None]
     token_log_prob = logits[sentence, parent, token] - normaliser.gather(1, parent)

@@ -1,95 +1,241 @@
-"""The settings of a search. The docstrings below each setting are its manual."""
+"""The settings of a search, each with all that others need to know of it.
+
+The docstring below a setting is its manual; the first sentence is also the help of its flag and the
+description of its field in requests.
+"""
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
 
-# The settings that only some methods obey; changed under another they would do nothing.
-METHODS_OF = {
-    "temperature": ("sample",),
-    "top_k": ("sample",),
-    "top_p": ("sample",),
-    "seed": ("sample",),
-    "max_nodes": ("exhaustive",),
-    "min_length": ("beam", "sample"),
-    "min_ratio": ("beam", "sample"),
-    "no_repeat": ("beam", "sample"),
-    "stop": ("beam",),
-}
+from .setting import HuggingFaceEntry, Method, NoEntry, PromptUse, Setting, setting, settings_of
+
+LARGEST_ALPHA = 10.0
+"""Of requests: beyond, length normalisation leaves the range of floating-point numbers."""
+SAMPLING_TEMPERATURE = 0.8
+"""After prompts, where neither the run nor the caller says how to draw: each odd token misleads all
+that follow, so that likely ones are somewhat preferred."""
+
+_REQUESTS = ("translate", "generate", "inspect")
+_NO_SOURCE = "follows a source, and a prompt is none; take {}"
 
 
 @dataclass(frozen=True)
 class SearchConfig:
     """How outputs are searched for."""
 
-    method: Literal["beam", "sample", "exhaustive"] = "beam"
+    method: Method = setting(  # noqa: RUF009 (it makes a dataclass field)
+        default="beam",
+        validation=False,
+        prompts=PromptUse(),
+        hugging_face=HuggingFaceEntry("do_sample", is_read=False),
+        ctranslate2=False,
+    )
     """`beam` keeps the `beam` best hypotheses at each step; `sample` draws outputs at random, as
     likely as the model finds them; `exhaustive` looks for the very best output until that is
     proven, which takes short outputs or a small vocabulary."""
 
-    beam: Annotated[int, Ge(1)] = 5
-    """Hypotheses kept alive at each step. 1 is greedy search."""
+    beam: Annotated[int, Ge(1)] = setting(
+        default=5,
+        validation=False,
+        prompts=PromptUse(asks_for="beam"),
+        hugging_face=HuggingFaceEntry("num_beams"),
+        ctranslate2=True,
+        commands=("translate", "generate", "evaluate", "view"),
+        requests=_REQUESTS,
+        cost="hypotheses",
+    )
+    """Hypotheses kept alive at each step; 1 is greedy search."""
 
-    alpha: float = 1.0
-    """Length normalisation: hypotheses are ranked by `log p / |y|**alpha`, where `|y|` counts the
-    end token. 0 ranks by probability alone, which favours short outputs."""
+    alpha: float = setting(
+        default=1.0,
+        validation=False,
+        prompts=PromptUse(is_shared=True),
+        hugging_face=HuggingFaceEntry("length_penalty"),
+        ctranslate2=True,
+        commands=("translate", "generate", "evaluate", "view", "search-report"),
+        requests=_REQUESTS,
+        request_bounds=(Ge(-LARGEST_ALPHA), Le(LARGEST_ALPHA)),
+        usual="0 to 1",
+    )
+    """Length normalisation: rank by `log p / length**alpha`. The length counts the end token. 0
+    ranks by probability alone, which favours short outputs."""
 
-    n_best: Annotated[int, Ge(1)] = 1
-    """Outputs returned for each input, best first: at most `beam`; with `method = "sample"` the
+    n_best: Annotated[int, Ge(1)] = setting(
+        default=1,
+        validation=False,
+        prompts=PromptUse(),
+        hugging_face=HuggingFaceEntry("num_return_sequences", is_read=False),
+        ctranslate2=True,
+        commands=("translate", "generate", "view"),
+        flag="--nbest",
+        requests=_REQUESTS,
+        cost="hypotheses",
+    )
+    """Outputs returned for each input, best first. At most `beam`; with `method = "sample"` the
     number of outputs drawn, which may be equal; with `method = "exhaustive"` only 1."""
 
-    max_length: Annotated[int, Ge(1)] = 256
-    """The longest output in tokens, end token counted, whatever the input."""
+    max_length: Annotated[int, Ge(1)] = setting(
+        default=256,
+        validation=True,
+        prompts=PromptUse(is_shared=True),
+        hugging_face=HuggingFaceEntry("max_length"),
+        ctranslate2=True,
+        commands=("translate", "generate", "evaluate", "view", "search-report"),
+        requests=_REQUESTS,
+        cost="tokens",
+    )
+    """The longest output in tokens, end token counted. It holds whatever the input."""
 
-    max_ratio: Annotated[float, Ge(0)] = 2.0
+    max_ratio: Annotated[float, Ge(0)] = setting(
+        default=2.0,
+        validation=True,
+        prompts=PromptUse(refusal=_NO_SOURCE.format("max_length")),
+        hugging_face=NoEntry("no limit follows the input", is_refused=False),
+        ctranslate2=True,
+        usual="1 to 3",
+    )
     """With `max_extra`, a limit that follows the input: an output has at most
     `max_ratio * source tokens + max_extra` tokens, end token counted."""
 
-    max_extra: Annotated[int, Ge(0)] = 10
+    max_extra: Annotated[int, Ge(0)] = setting(
+        default=10,
+        validation=True,
+        prompts=PromptUse(refusal=_NO_SOURCE.format("max_length")),
+        hugging_face=NoEntry("no limit follows the input", is_refused=False),
+        ctranslate2=True,
+    )
     """Tokens allowed on top of `max_ratio` times the source length."""
 
-    min_length: Annotated[int, Ge(0)] = 0
-    """The shortest output in tokens, end token counted; where the longest allowed is shorter, that
+    min_length: Annotated[int, Ge(0)] = setting(
+        default=0,
+        validation=True,
+        prompts=PromptUse(is_shared=True),
+        hugging_face=HuggingFaceEntry("min_length"),
+        ctranslate2=False,
+        methods=("beam", "sample"),
+        commands=("translate", "generate"),
+        requests=("generate",),
+        cost="tokens",
+    )
+    """The shortest output in tokens, end token counted. Where the longest allowed is shorter, that
     length. 2 forbids the empty output."""
 
-    min_ratio: Annotated[float, Ge(0)] = 0.0
+    min_ratio: Annotated[float, Ge(0)] = setting(
+        default=0.0,
+        validation=True,
+        prompts=PromptUse(refusal=_NO_SOURCE.format("min_length")),
+        hugging_face=NoEntry("no limit follows the input"),
+        ctranslate2=False,
+        methods=("beam", "sample"),
+        usual="0 to 1",
+    )
     """A minimum that follows the input: an output has at least `min_ratio * source tokens` tokens,
     end token counted. The larger of this and `min_length` holds."""
 
-    no_repeat: Annotated[int, Ge(0)] = 0
-    """No sequence of this many tokens comes twice in an output: 3 stops loops and seldom harms, 1
-    forbids every token a second time. 0 is off. A beginning that was asked for may repeat."""
+    no_repeat: Annotated[int, Ge(0)] = setting(
+        default=0,
+        validation=True,
+        prompts=PromptUse(is_shared=True),
+        hugging_face=HuggingFaceEntry("no_repeat_ngram_size"),
+        ctranslate2=False,
+        methods=("beam", "sample"),
+        commands=("translate", "generate"),
+        requests=("generate",),
+    )
+    """No n-gram of this many tokens occurs twice; 3 stops loops, 0 is off. 3 seldom harms; 1
+    forbids every token a second time. A beginning that was asked for may repeat."""
 
-    stop: Literal["finished", "safe"] = "finished"
-    """For `method = "beam"`: when an input is done before its length limit. `finished`, when `beam`
-    hypotheses have ended; `safe`, when no hypothesis still alive could score above the `n_best`
-    found, so that searching on could not change the answer."""
+    stop: Literal["finished", "safe"] = setting(
+        default="finished",
+        validation=False,
+        prompts=PromptUse(asks_for="beam"),
+        hugging_face=HuggingFaceEntry("early_stopping", is_read=False),
+        ctranslate2=False,
+        methods=("beam",),
+        commands=("translate",),
+    )
+    """When a beam search ends: `finished`, once `beam` hypotheses have ended; `safe`, once nothing
+    alive could still win. Both end at the length limit. With `safe` no hypothesis still alive could
+    score above the `n_best` found, so that searching on could not change the answer. For
+    `method = "beam"`."""
 
-    temperature: Annotated[float, Gt(0)] = 1.0
-    """For `method = "sample"`: logits are divided by it before a token is drawn. Below 1 likely
-    tokens become likelier still, above 1 the choice becomes more even."""
+    temperature: Annotated[float, Gt(0)] = setting(
+        default=1.0,
+        validation=False,
+        prompts=PromptUse(default=SAMPLING_TEMPERATURE),
+        hugging_face=HuggingFaceEntry("temperature", is_read=False),
+        ctranslate2=False,
+        methods=("sample",),
+        commands=("translate", "generate"),
+        requests=("generate",),
+    )
+    """Below 1 likely tokens become likelier, above 1 the choice more even. Logits are divided by it
+    before a token is drawn. For `method = "sample"`."""
 
-    top_k: Annotated[int, Ge(0)] = 0
-    """For `method = "sample"`: draw among the `top_k` likeliest tokens only. 0 is off."""
+    top_k: Annotated[int, Ge(0)] = setting(
+        default=0,
+        validation=False,
+        prompts=PromptUse(),
+        hugging_face=HuggingFaceEntry("top_k", is_read=False),
+        ctranslate2=False,
+        methods=("sample",),
+        commands=("translate", "generate"),
+        requests=("generate",),
+    )
+    """Draw among this many of the likeliest tokens; 0 is off. For `method = "sample"`."""
 
-    top_p: Annotated[float, Gt(0), Le(1)] = 1.0
-    """For `method = "sample"`: draw among the fewest tokens whose probabilities reach `top_p`
-    together, the likeliest first. Counted after `temperature` and `top_k`. 1 is off."""
+    top_p: Annotated[float, Gt(0), Le(1)] = setting(
+        default=1.0,
+        validation=False,
+        prompts=PromptUse(),
+        hugging_face=HuggingFaceEntry("top_p", is_read=False),
+        ctranslate2=False,
+        methods=("sample",),
+        commands=("translate", "generate"),
+        requests=("generate",),
+    )
+    """Draw among the fewest tokens that are this probable together; 1 is off. The likeliest come
+    first; probabilities are those after `temperature` and `top_k`. For `method = "sample"`."""
 
-    seed: Annotated[int, Ge(0)] = 1
-    """For `method = "sample"`: the same seed draws the same outputs, however inputs are batched."""
+    seed: Annotated[int, Ge(0)] = setting(
+        default=1,
+        validation=False,
+        prompts=PromptUse(),
+        hugging_face=NoEntry("torch.manual_seed is called instead", is_refused=False),
+        ctranslate2=False,
+        methods=("sample",),
+        commands=("translate", "generate"),
+        requests=("generate",),
+    )
+    """The same seed draws the same outputs. How inputs are batched has no influence. For
+    `method = "sample"`."""
 
-    max_nodes: Annotated[int, Ge(1)] = 100_000
-    """For `method = "exhaustive"`: hypotheses to look at for one input. When they are used up, the
-    best output so far is returned as not proven."""
+    max_nodes: Annotated[int, Ge(1)] = setting(
+        default=100_000,
+        validation=False,
+        prompts=PromptUse(
+            refusal="is of exhaustive search, which is for short outputs; leave it out"
+        ),
+        hugging_face=NoEntry("only beam and sample"),
+        ctranslate2=False,
+        methods=("exhaustive",),
+        commands=("search-report",),
+    )
+    """Hypotheses that an exhaustive search looks at for one input. When they are used up, the best
+    output so far is returned as not proven. For `method = "exhaustive"`."""
 
     def __post_init__(self) -> None:
-        for name, usual in [("alpha", "0 to 1"), ("max_ratio", "1 to 3"), ("min_ratio", "0 to 1")]:
-            if not math.isfinite(value := getattr(self, name)):
-                raise ValueError(f"{name}={value} is not a finite number; {usual} is usual")
+        for name, declared in SETTINGS.items():
+            if declared.usual and not math.isfinite(value := getattr(self, name)):
+                raise ValueError(
+                    f"{name}={value} is not a finite number; {declared.usual} is usual"
+                )
         if not 0 < self.temperature < math.inf:
             raise ValueError(
                 f"temperature={self.temperature} is not a finite number above 0; for the likeliest "
@@ -112,10 +258,14 @@ class SearchConfig:
 
     def _check_method(self) -> None:
         """Refuses a setting that was changed for nothing."""
-        for name, methods in METHODS_OF.items():
-            value, usual = getattr(self, name), getattr(SearchConfig, name)
-            if self.method not in methods and value != usual:
+        for name, declared in SETTINGS.items():
+            value, usual = getattr(self, name), declared.default
+            if self.method not in declared.methods and value != usual:
                 raise ValueError(
                     f'{name}={value} has no meaning with method="{self.method}"; '
-                    f'set method = "{methods[0]}" or {name} = {json.dumps(usual)}'
+                    f'set method = "{declared.methods[0]}" or {name} = {json.dumps(usual)}'
                 )
+
+
+SETTINGS: Mapping[str, Setting] = MappingProxyType(settings_of(SearchConfig))
+"""The declaration of each setting, by name."""

@@ -13,13 +13,21 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..nn.step import StepModel
+from ..nn.decoding import StepModel
 from .candidates import check_numbers, log_normaliser
 from .config import SearchConfig
-from .constraints import NOWHERE, Constraints, Standing, Text, TextSoFar, Tracker, Writing
+from .constraints import (
+    INITIAL,
+    Constraints,
+    ConstraintState,
+    PartialMatch,
+    Text,
+    TextSoFar,
+    Tracker,
+)
 from .length import best_attainable, length_limits, length_score
+from .logits_rules import LogitsRules, make_logits_rules
 from .result import Hypothesis
-from .rules import Rules, make_rules
 from .trace import Fate, TracedCandidate, Tracer
 
 DEFAULT = SearchConfig()
@@ -33,8 +41,8 @@ class Partial(NamedTuple):
     steps: tuple[float, ...]
     """Log probability of each token."""
     log_prob: float
-    standing: Standing
-    writings: tuple[Writing, ...]
+    standing: ConstraintState
+    writings: tuple[PartialMatch, ...]
     """Those under way and those that may begin with the next token."""
 
 
@@ -50,12 +58,12 @@ class Offer(NamedTuple):
     """Whether it leads on towards the constraints."""
 
 
-class Candidate(NamedTuple):
+class ConstrainedCandidate(NamedTuple):
     """A continuation that may be kept."""
 
     offer: Offer
     parent: int
-    standing: Standing
+    standing: ConstraintState
     """After the token; that of the parent if the token is END."""
     is_end: bool
 
@@ -72,7 +80,7 @@ def constrained(
     config: SearchConfig = DEFAULT,
     limits: Tensor | None = None,
     normalise: bool = True,
-    rules: Rules | None = None,
+    rules: LogitsRules | None = None,
     tracer: Tracer | None = None,
 ) -> list[list[Hypothesis]]:
     """The n best hypotheses of each sentence that meet its constraints, best first.
@@ -93,12 +101,12 @@ def constrained(
     limits = length_limits(batch, config) if limits is None else limits
     texts = TextSoFar(text)
     sentences = [
-        Sentence(Tracker(wishes, texts), eos, limit, config)
+        SentenceSearch(Tracker(wishes, texts), eos, limit, config)
         for wishes, limit in zip(constraints, limits.tolist(), strict=True)
     ]
     if not sentences:
         return []
-    rules = make_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
+    rules = make_logits_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
     device = limits.device
     alive = list(range(len(sentences)))
     tokens = torch.full((len(alive), 1, 1), bos, device=device)
@@ -131,7 +139,7 @@ def n_places(constraints: Constraints, k: int) -> int:
     return k * (1 + len(constraints.possible))
 
 
-class Sentence:
+class SentenceSearch:
     """The search for one sentence: what is alive, what has ended, and when to stop."""
 
     def __init__(self, tracker: Tracker, eos: int, limit: int, config: SearchConfig) -> None:
@@ -145,12 +153,14 @@ class Sentence:
         self.n_likely = config.beam + 1 + self.n_spare
         self.n_tokens = 0
         self.is_done = False
-        self.live = [Partial((), (), 0.0, NOWHERE, tuple(tracker.openings((), NOWHERE)))]
+        self.live = [Partial((), (), 0.0, INITIAL, tuple(tracker.openings((), INITIAL)))]
         self.complete: list[Hypothesis] = []
         self.n_complete = 0
         self.others: list[Hypothesis] = []
-        self.candidates: list[Candidate] = []
-        self.newest: tuple[list[Candidate], list[Candidate], list[Candidate]] = ([], [], [])
+        self.candidates: list[ConstrainedCandidate] = []
+        self.newest: tuple[
+            list[ConstrainedCandidate], list[ConstrainedCandidate], list[ConstrainedCandidate]
+        ] = ([], [], [])
 
     def wanted(self, one: Partial) -> list[int]:
         """The tokens that lead a hypothesis on towards its constraints, END among them."""
@@ -220,13 +230,15 @@ class Sentence:
         self.others.sort(key=lambda one: (len(one.unmet), not one.finished, -one.score))
         return (self.complete + self.others)[: self.config.n_best]
 
-    def _grown(self, candidate: Candidate) -> Partial:
+    def _grown(self, candidate: ConstrainedCandidate) -> Partial:
         one, offer, standing = self.live[candidate.parent], candidate.offer, candidate.standing
         tokens = (*one.tokens, offer.token)
         writings = (*standing.under_way, *self.tracker.openings(tokens, standing))
         return Partial(tokens, (*one.steps, offer.step), offer.log_prob, standing, writings)
 
-    def _candidates(self, offers: list[list[Offer]]) -> tuple[list[Candidate], Counter[int]]:
+    def _candidates(
+        self, offers: list[list[Offer]]
+    ) -> tuple[list[ConstrainedCandidate], Counter[int]]:
         """What may follow, best first, as far down as it can matter.
 
         Also how many offers to each hypothesis would say what is forbidden, or would if they were
@@ -250,14 +262,14 @@ class Sentence:
             else:
                 continue
             if standing is not None:
-                found.append(Candidate(offer, parent, standing, is_end))
+                found.append(ConstrainedCandidate(offer, parent, standing, is_end))
             if not is_end and not offer.is_wanted:
                 is_free = standing is not None and standing.may_end
                 n_free[one.standing.met] += is_free
                 n_ruled_out[parent] += not is_free
         return found, n_ruled_out
 
-    def _end(self, end: Candidate) -> None:
+    def _end(self, end: ConstrainedCandidate) -> None:
         one = self.live[end.parent]
         steps = (*one.steps, end.offer.step)
         hypothesis = self._hypothesis(one.tokens, steps, end.offer.log_prob, True)
@@ -300,7 +312,7 @@ class Sentence:
         return self.complete[-1].score >= bound
 
 
-def allot(candidates: list[Candidate], n_places: int) -> list[Candidate]:
+def allot(candidates: list[ConstrainedCandidate], n_places: int) -> list[ConstrainedCandidate]:
     """The candidates that get a place, best first.
 
     Those that have done equally much of the constraints are one level. The levels share the places
@@ -311,7 +323,7 @@ def allot(candidates: list[Candidate], n_places: int) -> list[Candidate]:
     """
     if not candidates:
         return []
-    levels: dict[tuple[int, int, bool], dict[frozenset[int], list[Candidate]]] = {}
+    levels: dict[tuple[int, int, bool], dict[frozenset[int], list[ConstrainedCandidate]]] = {}
     for one in candidates:
         level = levels.setdefault(one.standing.level, {})
         level.setdefault(one.standing.met, []).append(one)
@@ -343,10 +355,10 @@ def deal(n: int, sizes: list[int]) -> list[int]:
 
 def _legal(
     logits: Tensor,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[SentenceSearch],
     rows: Tensor,
     normalise: bool,
-    rules: Rules | None,
+    rules: LogitsRules | None,
 ) -> tuple[Tensor, Tensor]:
     """The logits without what the rules forbid, and the normaliser they had with it.
 
@@ -358,11 +370,11 @@ def _legal(
         normaliser = log_normaliser(logits, logits.amax(dim=-1, keepdim=True))
     if rules is not None:
         past = [[one.tokens for one in sentence.live] for sentence in sentences]
-        rules.ban(logits, _box(past, logits.device), rows)
+        rules.apply(logits, _box(past, logits.device), rows)
     return logits, normaliser
 
 
-def _consider(sentences: Sequence[Sentence], logits: Tensor, normaliser: Tensor) -> None:
+def _consider(sentences: Sequence[SentenceSearch], logits: Tensor, normaliser: Tensor) -> None:
     """Lets every sentence find its candidates, among more tokens where it needs more."""
     likely = [sentence.n_likely for sentence in sentences]
     offers = _continuations(logits, normaliser, sentences, likely)
@@ -375,7 +387,7 @@ def _consider(sentences: Sequence[Sentence], logits: Tensor, normaliser: Tensor)
 
 
 def _continuations(
-    logits: Tensor, normaliser: Tensor, sentences: Sequence[Sentence], n_likely: Sequence[int]
+    logits: Tensor, normaliser: Tensor, sentences: Sequence[SentenceSearch], n_likely: Sequence[int]
 ) -> list[list[list[Offer]]]:
     """What may follow every live hypothesis of every sentence.
 

@@ -76,7 +76,7 @@ class Constraints:
         return any(term.is_in(text, ended=ended) for term in self.forbidden)
 
 
-class Writing(NamedTuple):
+class PartialMatch(NamedTuple):
     """A writing of a required term that is under way."""
 
     group: int
@@ -84,13 +84,13 @@ class Writing(NamedTuple):
     n_done: int
 
 
-class Standing(NamedTuple):
+class ConstraintState(NamedTuple):
     """Where a hypothesis stands with its constraints."""
 
     text: str
     met: frozenset[int]
     """Required groups whose term stands in the text, if it ends here."""
-    under_way: tuple[Writing, ...]
+    under_way: tuple[PartialMatch, ...]
     n_left: int
     """Tokens left of the term that is nearest to its end."""
     may_end: bool
@@ -102,7 +102,7 @@ class Standing(NamedTuple):
         return len(self.met), -self.n_left, self.may_end
 
 
-NOWHERE = Standing("", frozenset(), (), _IDLE, True)
+INITIAL = ConstraintState("", frozenset(), (), _IDLE, True)
 
 
 class TextSoFar:
@@ -138,8 +138,8 @@ class Tracker:
         self._may_begin: dict[tuple[str, tuple[int, ...]], bool] = {}
 
     def follow(
-        self, before: str, tokens: tuple[int, ...], writings: Sequence[Writing]
-    ) -> Standing | None:
+        self, before: str, tokens: tuple[int, ...], writings: Sequence[PartialMatch]
+    ) -> ConstraintState | None:
         """Where a hypothesis stands after the last of its tokens; None if it says what it may not.
 
         Args:
@@ -147,7 +147,7 @@ class Tracker:
             writings: those that were under way or might begin with it.
         """
         if not self.constraints:
-            return NOWHERE
+            return INITIAL
         text = self._texts.grow(before, tokens)
         if self.constraints.is_broken(text, ended=False):
             return None
@@ -161,9 +161,11 @@ class Tracker:
                 under_way.append(writing._replace(n_done=done))
         left = min((len(w.tokens) - w.n_done for w in under_way), default=_IDLE)
         may_end = not self.constraints.is_broken(text, ended=True)
-        return Standing(text, met, tuple(under_way), left, may_end)
+        return ConstraintState(text, met, tuple(under_way), left, may_end)
 
-    def openings(self, tokens: tuple[int, ...], standing: Standing) -> Iterator[Writing]:
+    def openings(
+        self, tokens: tuple[int, ...], standing: ConstraintState
+    ) -> Iterator[PartialMatch]:
         """The writings that may begin after `tokens` and give whole words."""
         if standing.text.endswith(_MID_CHARACTER):
             return
@@ -178,9 +180,9 @@ class Tracker:
                         fits = term.is_in(after) and term.fits(standing.text, after)
                         self._may_begin[place] = fits
                     if self._may_begin[place]:
-                        yield Writing(number, writing, 0)
+                        yield PartialMatch(number, writing, 0)
 
-    def is_complete(self, standing: Standing) -> bool:
+    def is_complete(self, standing: ConstraintState) -> bool:
         """Whether all that can be met is met, if the text ends here."""
         return len(standing.met) == len(self.constraints.possible)
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..nn.step import State, StepModel
+from ..nn.decoding import DecoderState, StepModel
 from .beam_search import beam
 from .candidates import check_numbers, log_normaliser
 from .config import SearchConfig
-from .forced_score import forced
+from .force_decode import score_targets
 from .length import best_attainable, length_limits, length_score
 from .result import Hypothesis
 
@@ -30,7 +30,7 @@ CROWD = 1 << 21  # nodes that may wait until those beyond the budget are dropped
 
 
 @dataclass(frozen=True)
-class Exhausted:
+class ExhaustiveResult:
     """The best output of one sentence, and what is known of all others."""
 
     best: Hypothesis
@@ -73,7 +73,7 @@ def exhaustive(
     config: SearchConfig = DEFAULT,
     limits: Tensor | None = None,
     normalise: bool = True,
-) -> list[Exhausted]:
+) -> list[ExhaustiveResult]:
     """The best of all finished outputs of each sentence, proven if the budget of nodes suffices.
 
     Args:
@@ -97,7 +97,7 @@ def exhaustive(
     for i, better in frontier.better().items():
         single = {name: value[i : i + 1] for name, value in batch.items()}
         targets = torch.tensor([[*better, eos]], device=limits.device)
-        steps = forced(model, single, targets, targets >= 0, bos=bos, normalise=normalise)[0]
+        steps = score_targets(model, single, targets, targets >= 0, bos=bos, normalise=normalise)[0]
         known[i] = _hypothesis(better, steps, config.alpha)
     return frontier.results(known)
 
@@ -110,7 +110,7 @@ def _hypothesis(tokens: list[int], log_probs: Tensor, alpha: float) -> Hypothesi
 
 
 def _next_log_probs(
-    model: StepModel, state: State, rows: Tensor, tokens: Tensor, normalise: bool
+    model: StepModel, state: DecoderState, rows: Tensor, tokens: Tensor, normalise: bool
 ) -> Tensor:
     """What follows on the tokens (R, N, t) of the sentences `rows` (R,) -> (R, N, V)."""
     # From the start, which is cheap to fork; a sentence may have several rows.
@@ -249,7 +249,7 @@ class Frontier:
         found = (self.best_place >= 0).nonzero().squeeze(1).tolist()
         return {i: self.read(self.best_place[i])[1:].tolist() for i in found}
 
-    def results(self, best: Sequence[Hypothesis]) -> list[Exhausted]:
+    def results(self, best: Sequence[Hypothesis]) -> list[ExhaustiveResult]:
         """What was found out, given the best hypothesis of each sentence."""
         is_proven = (self.left_out <= self.best + TIE) & (self.best > -torch.inf)
         facts = zip(
@@ -260,7 +260,7 @@ class Frontier:
             strict=True,
         )
         return [
-            Exhausted(one, proven, n_nodes, one.score if proven else bound)
+            ExhaustiveResult(one, proven, n_nodes, one.score if proven else bound)
             for one, proven, n_nodes, bound in facts
         ]
 

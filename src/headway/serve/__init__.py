@@ -1,5 +1,6 @@
-"""Trained runs behind an address: what is asked, batching, processes that compute, HTTP.
+"""Trained runs behind HTTP.
 
-`desk` checks what is asked and `engine` answers it, both without HTTP; `batcher` puts texts of many
-requests together and knows neither; `pool` is where engines compute; `http` joins them.
+`validate` checks requests and `engine` answers them, both without HTTP; `batcher` puts texts of
+many requests into batches and knows neither; `workers` computes the batches; `service` connects
+these, and `app` and `middleware` speak HTTP.
 """

@@ -1,8 +1,8 @@
-"""Dynamic batching: texts of concurrent requests share batches, each answer finds its request.
+"""Dynamic batching: texts of concurrent requests share batches.
 
-Everything here happens on the event loop; the work itself is an awaitable that somebody else
-computes elsewhere. Nothing is known of HTTP, models or texts: a text is a payload with a length and
-a key, and only texts with equal keys may share a batch.
+Everything here runs on the event loop; the work itself is an awaitable that is computed elsewhere.
+The batcher knows nothing of HTTP or models: a text is a payload with a length and a key, and only
+texts with equal keys may share a batch.
 """
 
 import asyncio
@@ -14,27 +14,27 @@ from typing import Any
 Work = Callable[[Any, list[Any]], Awaitable[Sequence[Any]]]
 """From a key and the payloads of a batch to one answer for each."""
 Observe = Callable[[int, int, float], None]
-"""Told of each finished batch: its texts, its tokens, the seconds it took."""
+"""Called with texts, tokens and seconds of each finished batch."""
 
 BUDGET = 8192
 """Tokens times hypotheses in one batch; larger ones leave the processor's caches."""
 WAIT = 0.003
-"""Seconds for which a text waits for others, if others are about."""
+"""Seconds a text waits for others, if there is other traffic."""
 STRETCH = 5
-"""While others keep coming it waits so many times as long at most: answers go out together, so
-their clients come again together, and half of them would make a poor batch."""
+"""The most times that wait while others keep arriving: clients that are answered together send
+their next requests together, and half of those would make a poor batch."""
 LIKE = (2.0, 16)
-"""Texts are of like length if the longer has at most so many times, and then so many more, tokens:
-a short one should not have to wait until a long one is finished."""
+"""Texts are of similar length if the longer has at most this factor times the tokens of the shorter
+plus this many: a short one should not wait until a long one is finished."""
 LONGEST_WAIT = 60
-"""Seconds after which a refused client is told to come again, at most."""
+"""The most seconds after which a refused client should try again."""
 
 
 class QueueFull(Exception):
-    """More texts than may wait.
+    """More texts than the queue holds.
 
     Attributes:
-        retry_after: seconds after which there should be room.
+        retry_after: estimated seconds until there is room.
     """
 
     def __init__(self, retry_after: int) -> None:
@@ -43,76 +43,76 @@ class QueueFull(Exception):
 
 
 class TooSlow(Exception):
-    """The time of a request was up before all of it was answered."""
+    """The time limit of a request passed before all of it was answered."""
 
 
-class Dropped(Exception):
-    """Somebody waited for a job that was given up."""
+class JobDropped(Exception):
+    """The job was cancelled while its answers were awaited."""
 
 
 class Draining(Exception):
-    """No more requests are taken: the server is about to stop."""
+    """No more requests are accepted: the server is shutting down."""
 
 
 @dataclass(order=True, slots=True)
 class _Item:
-    """A text that waits. Those with a small `start` go first; see `Batcher.submit`."""
+    """A waiting text. A small `start` goes first; see `Batcher.submit`."""
 
     start: float
-    number: int  # among all texts ever, so that nothing behind it is compared
-    place: int = field(compare=False)
+    number: int  # among all texts ever, so that no later field is compared
+    index: int = field(compare=False)  # in its request
     key: Hashable = field(compare=False)
     payload: Any = field(compare=False)
     length: int = field(compare=False)  # at least 1
     width: int = field(compare=False)
     arrived: float = field(compare=False)
-    job: "Job" = field(compare=False)
+    job: "RequestJob" = field(compare=False)
 
     @property
     def cost(self) -> int:
         return self.length * self.width
 
 
-class Job:
-    """The texts of one request. To be used in `async with`: leaving it drops what has not begun.
+class RequestJob:
+    """The texts of one request. Use it in `async with`: leaving cancels texts that still wait.
 
     Args:
         size: number of texts.
         seconds: the time limit.
-        drop: told when the job is over.
+        drop: called when the job is over.
     """
 
-    def __init__(self, size: int, seconds: float, drop: Callable[["Job"], None]) -> None:
+    def __init__(self, size: int, seconds: float, drop: Callable[["RequestJob"], None]) -> None:
         self.size, self.seconds, self._drop = size, seconds, drop
         self._answers: asyncio.Queue[tuple[int, Any]] = asyncio.Queue()
         self.n_open = size
         self.is_over = False
 
-    async def __aenter__(self) -> "Job":
+    async def __aenter__(self) -> "RequestJob":
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.cancel()
 
     def cancel(self) -> None:
-        """Nobody waits for the rest any more."""
+        """Gives up the answers that are still missing."""
         if not self.is_over:
             self.is_over = True
-            self._answers.put_nowait((0, Dropped()))  # for whoever waits
+            self._answers.put_nowait((0, JobDropped()))  # wakes up whoever waits
             self._drop(self)
 
-    def give(self, place: int, answer: Any) -> None:
-        """Takes the answer to the text at `place`."""
+    def give(self, index: int, answer: Any) -> None:
+        """Delivers the answer to the text at `index`."""
         if not self.is_over:
             self.n_open -= 1
-            self._answers.put_nowait((place, answer))
+            self._answers.put_nowait((index, answer))
 
     async def as_they_come(self) -> AsyncIterator[tuple[int, Any]]:
-        """Places and answers; what went wrong with a text is an exception in place of its answer.
+        """Indices and answers; the answer to a text that failed is an exception.
 
         Raises:
-            TooSlow: no further answer came within the time limit.
-            Dropped: the job was cancelled.
+            TooSlow: no further answer arrived within the time limit.
+            JobDropped: the job was cancelled.
         """
         for _ in range(self.size):
             try:
@@ -125,37 +125,37 @@ class Job:
         """The answers in the order of the texts, exceptions among them.
 
         Raises:
-            TooSlow: they did not all come within the time limit.
-            Dropped: the job was cancelled.
+            TooSlow: they did not all arrive within the time limit.
+            JobDropped: the job was cancelled.
         """
-        found: dict[int, Any] = {}
+        answers: dict[int, Any] = {}
         try:
             async with asyncio.timeout(self.seconds):
-                while len(found) < self.size:
-                    place, answer = await self._next()
-                    found[place] = answer
+                while len(answers) < self.size:
+                    index, answer = await self._next()
+                    answers[index] = answer
         except TimeoutError:
             raise TooSlow from None
-        return [found[place] for place in range(self.size)]
+        return [answers[index] for index in range(self.size)]
 
     async def _next(self) -> tuple[int, Any]:
-        place, answer = await self._answers.get()
-        if isinstance(answer, Dropped):
+        index, answer = await self._answers.get()
+        if isinstance(answer, JobDropped):
             raise answer
-        return place, answer
+        return index, answer
 
 
 class Batcher:
-    """Lets texts wait, chooses batches and hands them to workers.
+    """Queues texts, forms batches and hands them to workers.
 
     Args:
         work: computes a batch; at most `workers` of them at a time.
         budget: the largest length times width times texts of a batch.
-        wait: seconds after the newest text for which others are waited for while a worker is idle.
-        queue: the number of texts that may wait.
+        wait: seconds an idle worker waits for further texts after the newest one.
+        queue: the most texts that may wait.
 
     Attributes:
-        is_draining: whether no more requests are taken.
+        is_draining: whether requests are refused because the server is shutting down.
     """
 
     def __init__(
@@ -172,11 +172,11 @@ class Batcher:
         self._budget, self._wait, self._limit = budget, wait, queue
         self._workers = self._idle = workers
         self._waiting: dict[Hashable, list[_Item]] = {}  # each list sorted
-        self._jobs: set[Job] = set()
+        self._jobs: set[RequestJob] = set()
         self._running: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._clock = 0.0  # what each job would have got by now, if all shared evenly
-        self._newest = 0.0  # when the newest text came
+        self._clock = 0.0  # the cost each job would have received by now, if all shared evenly
+        self._newest = 0.0  # arrival of the newest text
         self._n_items = 0
         self._n_last = 0  # texts of the batch that finished last
         self._rate = 0.0  # cost per second of one worker, lately
@@ -184,12 +184,12 @@ class Batcher:
 
     @property
     def n_waiting(self) -> int:
-        """Texts that wait."""
+        """Waiting texts."""
         return sum(map(len, self._waiting.values()))
 
     @property
     def n_running(self) -> int:
-        """Batches under way."""
+        """Batches being computed."""
         return len(self._running)
 
     def submit(
@@ -200,55 +200,55 @@ class Batcher:
         *,
         width: int = 1,
         seconds: float = 30.0,
-    ) -> Job:
-        """Lets the texts of a request wait for their turn.
+    ) -> RequestJob:
+        """Queues the texts of a request.
 
-        Requests share the workers evenly, by what their texts cost (weighted fair queueing): a
-        text's `start` is what its request will have got before it. So one text goes before the
-        later ones of a request with hundreds, and a long text cannot be passed over for ever.
+        Requests share the workers evenly, by the cost of their texts (weighted fair queueing): a
+        text's `start` is the cost its request has received before it. So a single text goes before
+        the later ones of a request with hundreds, and a long text cannot starve.
 
         Args:
             lengths: tokens of each payload.
             width: hypotheses for each of them.
 
         Raises:
-            QueueFull: with these texts more would wait than may.
+            QueueFull: the queue has no room for these texts.
             Draining: after `drain`.
         """
         self.check_room(len(payloads))
-        job = Job(len(payloads), seconds, self._forget)
+        job = RequestJob(len(payloads), seconds, self._forget)
         if payloads:
             self._jobs.add(job)
         start, now = self._clock, asyncio.get_running_loop().time()
         self._newest = now
         queue = self._waiting.setdefault(key, []) if payloads else []
-        for place, (payload, length) in enumerate(zip(payloads, lengths, strict=True)):
+        for index, (payload, length) in enumerate(zip(payloads, lengths, strict=True)):
             self._n_items += 1
             length = max(1, length)
-            item = _Item(start, self._n_items, place, key, payload, length, width, now, job)
+            item = _Item(start, self._n_items, index, key, payload, length, width, now, job)
             insort(queue, item)
             start += item.cost
         self._turn()
         return job
 
     def check_room(self, number: int) -> None:
-        """Raises what `submit` would raise for so many texts."""
+        """Raises what `submit` would raise for this many texts."""
         if self.is_draining:
             raise Draining
         if self.n_waiting + number > self._limit:
             raise QueueFull(self.retry_after())
 
     def retry_after(self) -> int:
-        """Whole seconds until what waits now should be done."""
+        """Estimated seconds until the texts that wait now are done."""
         backlog = sum(item.cost for queue in self._waiting.values() for item in queue)
         seconds = backlog / (self._rate * self._workers) if self._rate else 1.0
         return max(1, min(LONGEST_WAIT, round(seconds)))
 
     def drain(self) -> None:
-        """Takes no more requests; those that were taken are answered."""
+        """Accepts no more requests; those accepted before are answered."""
         self.is_draining = True
 
-    def _forget(self, job: Job) -> None:
+    def _forget(self, job: RequestJob) -> None:
         self._jobs.discard(job)
         if not job.n_open:
             return
@@ -268,8 +268,8 @@ class Batcher:
             self._timer = None
         loop = asyncio.get_running_loop()
         while self._idle and self._waiting:
-            batch, is_full = self._chosen()
-            # Nobody else about: waiting for company would be in vain.
+            batch, is_full = self._next_batch()
+            # Without other traffic, waiting for company would be in vain.
             in_company = bool(self._running) or self._n_last > 1
             wait = self._wait if in_company else 0.0
             oldest = min(item.arrived for item in batch)
@@ -279,8 +279,8 @@ class Batcher:
                 return
             self._start(batch)
 
-    def _chosen(self) -> tuple[list[_Item], bool]:
-        """The next batch: the text whose turn it is and others like it; and if it is full."""
+    def _next_batch(self) -> tuple[list[_Item], bool]:
+        """The next text with others of similar length, and whether the batch is full."""
         queue = min(self._waiting.values(), key=lambda queue: queue[0])
         share = -(-self.n_waiting // self._idle)  # every idle worker should get something
         first = queue[0]
@@ -324,7 +324,7 @@ class Batcher:
             self._observe(len(batch), sum(item.length for item in batch), seconds)
 
     async def _answer(self, key: Hashable, batch: list[_Item]) -> None:
-        """Gives every text its answer; a batch that fails is halved until it is clear which."""
+        """Gives every text its answer; a batch that fails is halved to find the text that fails."""
         batch = [item for item in batch if not item.job.is_over]
         if not batch:
             return
@@ -344,6 +344,6 @@ class Batcher:
                 self._give(item, answer)
 
     def _give(self, item: _Item, answer: Any) -> None:
-        item.job.give(item.place, answer)
+        item.job.give(item.index, answer)
         if not item.job.n_open:
             self._jobs.discard(item.job)

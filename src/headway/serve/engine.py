@@ -1,61 +1,64 @@
-"""A loaded run that answers batches: from what is asked to finished JSON. No HTTP, no waiting.
+"""A loaded run that answers batches of requests with finished JSON. No HTTP, no queue.
 
-Everything that an answer shows is made here, where the run computes: the server passes bytes on.
+Results become JSON here, in the process that computes them; the server passes the bytes on.
 """
 
-import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import TypeAdapter
 
-from ..api import (
-    Attention,
-    Embedder,
-    LanguageModel,
-    Output,
-    Request,
-    Scored,
-    Translation,
-    Translator,
-)
-from ..api.embedding import Pooling
-from ..api.filling import Gaps
-from ..api.inspection import Inspection
-from ..api.results import trace_in_words
-from ..api.trained import Trained
-from ..api.translator import Engine as Library
 from ..errors import DataError
+from ..inference.base import TrainedModel
+from ..inference.embedder import Embedder, Pooling
+from ..inference.engines import OWN
+from ..inference.masked_lm import FillResult, MaskFiller
+from ..inference.requests import TranslationRequest
+from ..inference.results import ScoredText, Translation
+from ..inspection.attention import Attention
+from ..inspection.hypothesis import TextHypothesis, trace_to_dict
+from ..inspection.inspection import Inspection
 from ..search import SearchConfig
+from .schema import AttentionResponse, GenerationResponse, HypothesisResponse, TranslationResponse
 
 Verb = Literal["translate", "score", "predict", "generate", "fill", "embed", "inspect"]
 Depth = Literal["mean", "all"]
-Records = list[dict[str, Any]]
 DIGITS = 5  # of attention weights
+PLAIN: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
+RESPONSES: Mapping[Verb, TypeAdapter[Any]] = {
+    "translate": TypeAdapter(TranslationResponse),
+    "score": TypeAdapter(ScoredText),
+    "predict": PLAIN,
+    "generate": TypeAdapter(GenerationResponse),
+    "fill": TypeAdapter(FillResult),
+    "embed": PLAIN,
+    "inspect": PLAIN,
+}
+"""Serialisers by verb. Infinities become null."""
 
 
 @dataclass(frozen=True)
-class Ask:
-    """What is wanted of a text; texts of which the same is wanted may share a batch.
+class BatchKey:
+    """Everything a request sets but its texts; texts with equal keys may share a batch.
 
     Attributes:
-        search: the whole of the settings, nothing left to the run.
-        library: what computes.
-        attention: which weights to show.
-        cells: how many of them at most.
-        output: of an inspection, the one that is looked at.
-        size: of an inspection, bytes at most.
-        top: words for each gap.
-        pooling: how a vector is made; None is as the run does it.
-        normalise: whether vectors get length 1; None likewise.
+        search: complete search settings.
+        library: the library that computes.
+        attention: which attention weights to return.
+        cells: the most attention weights to return.
+        output: of an inspection, the output to return attention for.
+        size: of an inspection, the most bytes.
+        top: candidates for each mask.
+        pooling: how token states become a vector; None is the run's own way.
+        normalise: whether vectors are scaled to length 1; None is the run's own way.
     """
 
     model: str
     verb: Verb
     search: SearchConfig | None = None
-    library: Library = "headway"
+    library: str = OWN
     align: bool = False
     trace: bool = False
     attention: Depth | None = None
@@ -68,39 +71,40 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """One text to translate or to look at.
+class TranslationItem:
+    """One text to translate or to inspect.
 
     Attributes:
-        place: what messages call it, such as `texts[3]`.
+        field: its name in messages, such as `texts[3]`.
     """
 
-    place: str
-    request: Request
+    field: str
+    request: TranslationRequest
 
 
 class Engine:
-    """Answers what is asked of one run.
+    """Answers batches with one run.
 
     Args:
-        compute_type: of CTranslate2, where an `Ask` wants that library.
+        compute_type: of CTranslate2, where a `BatchKey` asks for that library.
     """
 
-    def __init__(self, trained: Trained, compute_type: Any = "default") -> None:
+    def __init__(self, trained: TrainedModel, compute_type: Any = "default") -> None:
         self.trained: Any = trained
         self.compute_type = compute_type
 
-    def answer(self, ask: Ask, items: Sequence[Any]) -> list[bytes]:
+    def answer(self, key: BatchKey, items: Sequence[Any]) -> list[bytes]:
         """A JSON object for each item.
 
         Args:
-            items: `Wish` to translate, or to inspect what translates; pairs of texts to score;
-                numbers and prompts to generate; else texts, or what the run predicts from.
+            items: `TranslationItem` to translate, or to inspect with a translation model; pairs of
+                texts to score; numbers and prompts to generate; else texts, or inputs of the run's
+                predictions.
 
         Raises:
-            HeadwayError: for one of them something cannot be done.
+            HeadwayError: an item cannot be answered.
         """
-        verbs: Mapping[Verb, Callable[[Ask, Sequence[Any]], Records]] = {
+        verbs: Mapping[Verb, Callable[[BatchKey, Sequence[Any]], Iterable[Any]]] = {
             "translate": self._translate,
             "score": self._score,
             "predict": self._predict,
@@ -109,141 +113,120 @@ class Engine:
             "embed": self._embed,
             "inspect": self._inspect,
         }
-        found = verbs[ask.verb](ask, items)
-        return [json.dumps(one, ensure_ascii=False, allow_nan=False).encode() for one in found]
+        dump_json = RESPONSES[key.verb].dump_json
+        # The optional fields of responses are those with a default.
+        return [dump_json(result, exclude_defaults=True) for result in verbs[key.verb](key, items)]
 
-    def _translate(self, ask: Ask, items: Sequence[Wish]) -> Records:
-        return [self._translation(ask, one) for one in self._translations(ask, items)]
+    def _translate(
+        self, key: BatchKey, items: Sequence[TranslationItem]
+    ) -> list[TranslationResponse]:
+        if key.search is not None and key.search.method == "sample":
+            # Samples depend on a text's number: each is number 0, whatever else is in the batch.
+            translations = [t for item in items for t in self._translations(key, [item])]
+        else:
+            translations = self._translations(key, items)
+        return [self._response(key, translation) for translation in translations]
 
-    def _score(self, ask: Ask, items: Sequence[Any]) -> Records:
-        given = [items] if isinstance(self.trained, LanguageModel) else zip(*items, strict=True)
-        return [_scored(one) for one in self.trained.score(*given)]
+    def _score(self, key: BatchKey, items: Sequence[Any]) -> list[ScoredText]:
+        is_paired = self.trained.scored_inputs == "pairs"
+        columns = zip(*items, strict=True) if is_paired else [items]
+        scored: list[ScoredText] = self.trained.score(*columns)
+        return scored
 
-    def _predict(self, ask: Ask, items: Sequence[Any]) -> Records:
-        return [self.trained.record(one) for one in self.trained.predict(items)]
+    def _predict(self, key: BatchKey, items: Sequence[Any]) -> list[dict[str, Any]]:
+        return [self.trained.to_dict(prediction) for prediction in self.trained.predict(items)]
 
-    def _generate(self, ask: Ask, items: Sequence[tuple[int, str]]) -> Records:
+    def _generate(
+        self, key: BatchKey, items: Sequence[tuple[int, str]]
+    ) -> list[GenerationResponse]:
         numbers, prompts = zip(*items, strict=True)
-        places = [f"prompts[{number}]" for number in numbers]
+        fields = [f"prompts[{number}]" for number in numbers]
+        generations = self.trained.writer(key.search).write(prompts, fields, numbers)
         return [
-            {
-                "prompt": one.prompt,
-                "outputs": [_output(ask, output) for output in one.outputs],
-                "unknown": one.n_unknown,
-            }
-            for one in self.trained.writer(ask.search).write(prompts, places, numbers)
+            GenerationResponse(each.prompt, _hypotheses(key, each.outputs), each.n_unknown)
+            for each in generations
         ]
 
-    def _fill(self, ask: Ask, items: Sequence[str]) -> Records:
-        return [asdict(one) for one in Gaps(self.trained).fill(items, ask.top)]
+    def _fill(self, key: BatchKey, items: Sequence[str]) -> list[FillResult]:
+        return MaskFiller(self.trained).fill(items, key.top)
 
-    def _embed(self, ask: Ask, items: Sequence[str]) -> Records:
-        embedder = Embedder(self.trained, ask.pooling, ask.normalise)
+    def _embed(self, key: BatchKey, items: Sequence[str]) -> list[dict[str, Any]]:
+        embedder = Embedder(self.trained, key.pooling, key.normalise)
         return [{"vector": vector} for vector in embedder.embed(items).tolist()]
 
-    def _inspect(self, ask: Ask, items: Sequence[Any]) -> Records:
-        return [self._inspection(ask, one) for one in items]
+    def _inspect(self, key: BatchKey, items: Sequence[Any]) -> list[dict[str, Any]]:
+        return [self._inspection(key, item) for item in items]
 
-    def _translations(self, ask: Ask, items: Sequence[Wish]) -> list[Translation]:
-        if ask.search is not None and ask.search.method == "sample":
-            # Draws depend on a text's number: each is number 0, whoever is in the batch with it.
-            return [one for item in items for one in self._translated(ask, [item])]
-        return self._translated(ask, items)
-
-    def _translated(self, ask: Ask, items: Sequence[Wish]) -> list[Translation]:
-        is_foreign = ask.library != "headway"
-        found: list[Translation] = self.trained.translate(
+    def _translations(self, key: BatchKey, items: Sequence[TranslationItem]) -> list[Translation]:
+        is_foreign = key.library != OWN
+        translations: list[Translation] = self.trained.translate(
             [item.request for item in items],
-            places=[item.place for item in items],
-            align=ask.align,
-            attend=ask.attention is not None,
-            trace=ask.trace,
-            engine=ask.library,
+            places=[item.field for item in items],
+            align=key.align,
+            attend=key.attention is not None,
+            trace=key.trace,
+            engine=key.library,
             compute_type=self.compute_type if is_foreign else "default",
-            **(asdict(ask.search) if ask.search is not None else {}),
+            **(asdict(key.search) if key.search is not None else {}),
         )
-        return found
+        return translations
 
-    def _translation(self, ask: Ask, translation: Translation) -> dict[str, Any]:
-        record: dict[str, Any] = {"source": translation.source}
-        record["outputs"] = [_output(ask, output) for output in translation.outputs]
-        if translation.source_tokens is not None:
-            record["source_tokens"] = translation.source_tokens
+    def _response(self, key: BatchKey, translation: Translation) -> TranslationResponse:
+        trace = None
         if translation.trace is not None:
-            target = self.trained.task.target.tokenizer
-            record["trace"] = trace_in_words(translation.trace, target)
-        return record
+            trace = trace_to_dict(translation.trace, self.trained.task.target.tokenizer)
+        outputs = _hypotheses(key, translation.outputs)
+        return TranslationResponse(translation.source, outputs, translation.source_tokens, trace)
 
-    def _inspection(self, ask: Ask, item: Any) -> dict[str, Any]:
-        """What the page draws, with the attention of one output; the log is asked for apart."""
-        is_searched = isinstance(self.trained, Translator)
-        found = self._searched(ask, item) if is_searched else self.trained.inspect(item)
-        background = found.background
-        run = {**background.run, "name": ask.model}
-        return replace(found, background=replace(background, run=run, rows=[])).to_dict(ask.size)
+    def _inspection(self, key: BatchKey, item: Any) -> dict[str, Any]:
+        """The data of the page, with the attention of one output and without the training log."""
+        has_search = self.trained.has_search
+        inspection = self._search(key, item) if has_search else self.trained.inspect(item)
+        background = inspection.background
+        run = {**background.run, "name": key.model}
+        background = replace(background, run=run, rows=[])
+        tree: dict[str, Any] = replace(inspection, background=background).to_dict(key.size)
+        return tree
 
-    def _searched(self, ask: Ask, wish: Wish) -> Inspection:
-        assert ask.search is not None
-        search = asdict(ask.search)
-        found: Inspection = self.trained.inspect(wish.request, outputs=[ask.output], **search)
-        if ask.output >= len(found.outputs):
+    def _search(self, key: BatchKey, item: TranslationItem) -> Inspection:
+        assert key.search is not None
+        search = asdict(key.search)
+        inspection: Inspection = self.trained.inspect(item.request, outputs=[key.output], **search)
+        n_outputs = len(inspection.outputs)
+        if key.output >= n_outputs:
             raise DataError(
-                f"output is {ask.output}, and the search found {len(found.outputs)}, counted from 0"
+                f"output is {key.output}, and the search found {n_outputs}, counted from 0"
             )
-        return found
+        return inspection
 
 
-def _output(ask: Ask, output: Output) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "text": output.text,
-        **_probabilities(output.log_prob, output.tokens, output.token_log_probs),
-        "score": _finite(output.score),
-        "finished": output.finished,
-    }
-    optional: Mapping[str, Any] = {
-        "alignment": output.alignment,
-        "unmet": output.unmet or None,
-        "proven": output.proven,
-        "attention": None if output.attention is None else _attention(ask, output.attention),
-    }
-    return record | {name: value for name, value in optional.items() if value is not None}
+def _hypotheses(key: BatchKey, outputs: Iterable[TextHypothesis]) -> list[HypothesisResponse]:
+    return [
+        HypothesisResponse(**{**vars(output), "attention": _attention(key, output.attention)})
+        for output in outputs
+    ]
 
 
-def _scored(scored: Scored) -> dict[str, Any]:
-    return _probabilities(scored.log_prob, scored.tokens, scored.token_log_probs)
-
-
-def _probabilities(log_prob: float, tokens: list[str], each: list[float]) -> dict[str, Any]:
-    return {
-        "log_prob": _finite(log_prob),
-        "tokens": tokens,
-        "token_log_probs": [_finite(value) for value in each],
-    }
-
-
-def _finite(value: float) -> float | None:
-    """The number, or None where JSON has none for it."""
-    return value if math.isfinite(value) else None
-
-
-def _attention(ask: Ask, attention: Attention) -> dict[str, Any]:
-    """The weights as lists.
+def _attention(key: BatchKey, attention: Attention | None) -> AttentionResponse | None:
+    """The requested weights as lists.
 
     Raises:
         DataError: there are too many of them.
     """
-    record: dict[str, Any] = {"source": attention.source, "target": attention.target}
-    maps = attention.maps if ask.attention == "all" else {"mean": attention.cross()}
+    if attention is None:
+        return None
+    maps = attention.maps if key.attention == "all" else {"mean": attention.cross()}
     n_cells = sum(weights.size for weights in maps.values())
-    if n_cells > ask.cells:
+    if n_cells > key.cells:
         raise DataError(
-            f"the output has {n_cells} attention weights and at most {ask.cells} are sent; ask for "
+            f"the output has {n_cells} attention weights and at most {key.cells} are sent; ask for "
             "the mean, or shorten the text"
         )
     lists = {
         name: np.round(weights.astype(np.float64), DIGITS).tolist()
         for name, weights in maps.items()
     }
-    if ask.attention == "all":
-        return record | {"maps": lists, "crossing": attention.crossing}
-    return record | lists
+    source, target = attention.source, attention.target
+    if key.attention == "all":
+        return AttentionResponse(source, target, maps=lists, crossing=attention.crossing)
+    return AttentionResponse(source, target, **lists)

@@ -1,15 +1,15 @@
-"""What Prometheus may read: requests, texts, batches, what waits."""
+"""Prometheus metrics: requests, texts, batches, the queue."""
 
 from typing import Any
 
 
 class Metrics:
-    """Counters of one server."""
+    """The metrics of one server."""
 
     def __init__(self) -> None:
         import prometheus_client as prometheus
 
-        self._show = prometheus.generate_latest
+        self._generate = prometheus.generate_latest
         self.content_type: str = prometheus.CONTENT_TYPE_LATEST
         self._registry = prometheus.CollectorRegistry()
         common: Any = {"namespace": "headway", "registry": self._registry}
@@ -32,12 +32,12 @@ class Metrics:
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
             **common,
         )
-        self._tokens = prometheus.Counter("tokens", "Tokens of texts that were answered.", **common)
-        self._waiting = prometheus.Gauge("waiting_texts", "Texts that wait.", **common)
-        self._running = prometheus.Gauge("running_batches", "Batches under way.", **common)
+        self._tokens = prometheus.Counter("tokens", "Tokens of answered texts.", **common)
+        self._waiting = prometheus.Gauge("waiting_texts", "Texts in the queue.", **common)
+        self._running = prometheus.Gauge("running_batches", "Batches being computed.", **common)
 
     def request(self, path: str, status: int, seconds: float) -> None:
-        """Counts a request that was answered, or whose client has gone (499)."""
+        """Counts a request that was answered, or whose client closed the connection (499)."""
         self._requests.labels(path, str(status)).inc()
         self._seconds.labels(path).observe(seconds)
 
@@ -47,9 +47,9 @@ class Metrics:
         self._batch_seconds.observe(seconds)
         self._tokens.inc(tokens)
 
-    def show(self, waiting: int, running: int) -> bytes:
-        """The figures as Prometheus reads them."""
+    def render(self, waiting: int, running: int) -> bytes:
+        """The metrics in the text format of Prometheus."""
         self._waiting.set(waiting)
         self._running.set(running)
-        shown: bytes = self._show(self._registry)
-        return shown
+        text: bytes = self._generate(self._registry)
+        return text

@@ -1,370 +1,321 @@
-"""What is asked and answered over HTTP, as types: the OpenAPI description is made of them.
+"""Requests and responses of the HTTP API as types; the OpenAPI description is made of them.
 
-How much may be asked is left to `desk`, which knows the limits and the run.
+Results are the dataclasses of `inference` and `inspection`. A class whose name ends in `Response`
+is here because its JSON differs from the dataclass; each says how. Limits are checked in
+`validate`, which knows the run.
 """
 
-from typing import Annotated, Any, Literal
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, is_dataclass
+from inspect import cleandoc
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-ALPHA = 10.0
-"""Beyond this, length normalisation leaves the range of floating-point numbers."""
+from ..config import summaries
+from ..inference.classifier import Prediction
+from ..inference.masked_lm import FillCandidate, FillResult
+from ..inference.question_answering import AnswerCandidate, AnswerPrediction
+from ..inference.results import ScoredText
+from ..inference.tagger import Entity, TaggedText
+from ..inspection.hypothesis import LogProb, TextHypothesis
+from ..search import SETTINGS, SearchConfig
+from ..tasks import TASKS
+
 TOP = 100
-"""Words for a gap, at most."""
+"""The most candidates for a mask."""
 
 
-class _Asked(BaseModel):
-    # Strict: "5" is no number and 1 is no truth value, so that mistakes are told and not guessed.
+class _Request(BaseModel):
+    # Strict: "5" is not a number and 1 is not a boolean, so that mistakes are reported.
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
 Texts = Annotated[list[str], Field(min_length=1, description="Texts, each answered on its own.")]
 Model = Annotated[
     str | None,
-    Field(description="Which model, by its name in /models; may be left out if there is one."),
+    Field(description="The model, by its name in /models; optional if only one is served."),
 ]
 
 
 Terms = list[str | list[str]]
-REQUIRED = "Words or phrases that must appear; a list in place of one: any of them."
-FORBIDDEN = "Words or phrases that may not appear."
-BEGINNING = "How the output begins; its last word may go on, unless a space ends it."
+REQUIRED = "Words or phrases that must appear; of an inner list, at least one must."
+FORBIDDEN = "Words or phrases that must not appear."
+PREFIX = "The start of the output. Its last word may be continued unless a space follows it."
 
 
-class Text(_Asked):
-    """A text with wishes about its translation."""
+class Text(_Request):
+    """A text with constraints on its translation."""
 
     source: str = Field(description="The text to translate.")
     require: Terms = Field(default=[], description=REQUIRED)
     forbid: list[str] = Field(default=[], description=FORBIDDEN)
-    prefix: str = Field(default="", description=BEGINNING)
+    prefix: str = Field(default="", description=PREFIX)
 
 
-class Entry(_Asked):
-    """A term of a glossary: what the output must and must not say where it occurs in a text."""
+class GlossaryEntry(_Request):
+    """A source term, and the target terms that are required or forbidden where it occurs."""
 
     source: str = Field(description="The term in the source language.")
-    require: list[str] = Field(default=[], description="Alternatives, one of which must appear.")
-    forbid: list[str] = Field(default=[], description="Terms that may not appear.")
+    require: list[str] = Field(default=[], description="Alternatives; one must appear.")
+    forbid: list[str] = Field(default=[], description="Terms that must not appear.")
 
 
-class Searching(_Asked):
-    """How to search. Settings left out are those of the run."""
-
-    beam: int | None = Field(default=None, ge=1, description="Hypotheses kept alive; 1 is greedy.")
-    alpha: float | None = Field(
-        default=None, ge=-ALPHA, le=ALPHA, description="Rank by log p / length ** alpha."
-    )
-    n_best: int | None = Field(default=None, ge=1, description="Outputs for each text.")
-    max_length: int | None = Field(default=None, ge=1, description="The longest output, in tokens.")
+class SearchRequest(_Request):
+    """A request that may change how to search. Settings left out are those of the run."""
 
 
-class TranslateRequest(Searching):
+Request = TypeVar("Request", bound=SearchRequest)
+
+
+def with_search_settings(name: str) -> Callable[[type[Request]], type[Request]]:
+    """Adds to a request the search settings that are declared for it, each of which may be None."""
+    about = summaries(SearchConfig)
+    fields: dict[str, Any] = {}
+    for setting in SETTINGS.values():
+        if name in setting.requests:
+            bounds = setting.request_bounds
+            bounded = Annotated[setting.type, *bounds] if bounds else setting.type
+            described = Field(default=None, description=about[setting.name])
+            fields[setting.name] = (bounded | None, described)
+
+    def add(cls: type[Request]) -> type[Request]:
+        return create_model(
+            cls.__name__, __base__=cls, __doc__=cls.__doc__, __module__=cls.__module__, **fields
+        )
+
+    return add
+
+
+@with_search_settings("translate")
+class TranslateRequest(SearchRequest):
     """Texts to translate, and how to search."""
 
-    texts: list[str | Text] = Field(min_length=1, description="Texts, or texts with wishes.")
+    texts: list[str | Text] = Field(min_length=1, description="Texts, or texts with constraints.")
     model: Model = None
-    glossary: list[Entry] = Field(default=[], description="Terms that hold for all texts.")
-    align: bool = Field(default=False, description="Tell which source token each token looks at.")
-    trace: bool = Field(default=False, description="Tell every step of the search.")
+    glossary: list[GlossaryEntry] = Field(default=[], description="Terms for all texts.")
+    align: bool = Field(
+        default=False, description="Return the source token that each output token attends to most."
+    )
+    trace: bool = Field(default=False, description="Return every step of the search.")
     attention: Literal["mean", "all"] | None = Field(
         default=None,
-        description="Attention weights of each output: from output to input, the mean of layers "
-        "and heads; or all of them by layer and head.",
+        description="Return attention weights of each output: the mean over layers and heads from "
+        "output to input, or all of them by layer and head.",
     )
 
 
-class Pair(_Asked):
-    """A text and a given output."""
+class Pair(_Request):
+    """A source text and the target text to score."""
 
     source: str
     target: str
 
 
-class ScoreRequest(_Asked):
-    """What to score: pairs for a model that translates, texts for a language model."""
+class ScoreRequest(_Request):
+    """Pairs to score with a translation model, or texts to score with a language model."""
 
     pairs: list[Pair] | None = Field(default=None, min_length=1)
     texts: list[str] | None = Field(default=None, min_length=1)
     model: Model = None
 
 
-class Input(_Asked):
-    """The texts of a model that reads two at once: those that /models names as its inputs."""
+class Input(_Request):
+    """The input of a model that reads two texts; /models names its fields as `inputs`."""
 
     text: str | None = Field(default=None, description="The first text of a pair.")
     text2: str | None = Field(default=None, description="The second text of a pair.")
-    question: str | None = Field(default=None, description="What is asked about the context.")
-    context: str | None = Field(default=None, description="The text that holds the answer.")
+    question: str | None = Field(default=None, description="A question about the context.")
+    context: str | None = Field(default=None, description="The text that may hold the answer.")
 
 
-class PredictRequest(_Asked):
-    """Texts of which something is to be told: labels, tags, answers, values."""
+class PredictRequest(_Request):
+    """Texts to predict labels, tags, answers or values for."""
 
     texts: list[str | Input] = Field(
-        min_length=1, description="Texts; an object where the model reads two at once."
+        min_length=1, description="Texts, or objects for a model that reads two texts."
     )
     model: Model = None
 
 
-class GenerateRequest(Searching):
-    """Beginnings of texts, and how to go on with them.
+@with_search_settings("generate")
+class GenerateRequest(SearchRequest):
+    """Prompts to continue. Tokens are sampled unless `beam` is set."""
 
-    Tokens are drawn by chance, unless there is a beam.
-    """
-
-    prompts: list[str] = Field(min_length=1, description="How the texts begin; may be empty.")
+    prompts: list[str] = Field(min_length=1, description="Prompts; they may be empty.")
     model: Model = None
-    min_length: int | None = Field(
-        default=None, ge=0, description="The shortest output, in tokens."
-    )
-    no_repeat: int | None = Field(
-        default=None, ge=0, description="No so many tokens come twice in the same order; 0 is off."
-    )
-    temperature: float | None = Field(
-        default=None, gt=0, description="Below 1 likely tokens become likelier."
-    )
-    top_k: int | None = Field(
-        default=None, ge=0, description="Draw among so many of the likeliest tokens; 0 is off."
-    )
-    top_p: float | None = Field(
-        default=None, gt=0, le=1, description="Draw among the likeliest, up to this share."
-    )
-    seed: int | None = Field(default=None, ge=0, description="Another one draws another text.")
 
 
-class FillRequest(_Asked):
-    """Texts with gaps."""
+class FillRequest(_Request):
+    """Texts with a `[MASK]` for each missing word."""
 
     texts: Texts
     model: Model = None
-    top: int = Field(default=5, ge=1, le=TOP, description="Words for each gap.")
+    top: int = Field(default=5, ge=1, le=TOP, description="Candidates for each mask.")
 
 
-class EmbedRequest(_Asked):
-    """Texts of which vectors are wanted. Settings left out are as the run has them."""
+class EmbedRequest(_Request):
+    """Texts to embed. Settings left out are those of the run."""
 
     texts: Texts
     model: Model = None
     pooling: Literal["mean", "first"] | None = Field(
-        default=None, description="The mean of the states of all tokens, or that of the first."
+        default=None, description="The mean of all token states, or the state of the first token."
     )
-    normalise: bool | None = Field(default=None, description="Whether vectors get length 1.")
+    normalise: bool | None = Field(
+        default=None, description="Whether vectors are scaled to length 1."
+    )
 
 
-class InspectRequest(Searching):
-    """One text to look at; wishes and settings are for models that translate.
+@with_search_settings("inspect")
+class InspectRequest(SearchRequest):
+    """One text to inspect. Constraints and search settings are for translation models.
 
-    As many outputs as the beam is wide are told unless `n_best` is given.
+    Returns as many outputs as the beam is wide unless `n_best` is set.
     """
 
-    text: str | Input = Field(description="The text; an object if the model reads two at once.")
+    text: str | Input = Field(
+        description="The text, or an object for a model that reads two texts."
+    )
     model: Model = None
     require: Terms = Field(default=[], description=REQUIRED)
     forbid: list[str] = Field(default=[], description=FORBIDDEN)
-    prefix: str = Field(default="", description=BEGINNING)
-    output: int = Field(default=0, ge=0, description="Whose attention is wanted; 0 is the best.")
-
-
-LogProb = Annotated[
-    float | None, Field(description="A natural logarithm; null for that of probability 0.")
-]
-
-
-class Attention(BaseModel):
-    """Weights of a forced pass over an output."""
-
-    source: list[str] = Field(description="Tokens of the input, its end included.")
-    target: list[str] = Field(description="Tokens of the output, its end included.")
-    mean: list[list[float]] | None = Field(
-        default=None, description="One row for each output token, one column for each input token."
-    )
-    maps: dict[str, list[list[list[float]]]] | None = Field(
-        default=None, description="By layer: heads, rows, columns."
-    )
-    crossing: list[list[str]] | None = Field(
-        default=None, description="Which maps lead from output to input, in the order of layers."
+    prefix: str = Field(default="", description=PREFIX)
+    output: int = Field(
+        default=0, ge=0, description="The output to return attention for; 0 is the best."
     )
 
 
-class Output(BaseModel):
-    """One output of a search."""
+@dataclass(frozen=True)
+class AttentionResponse:
+    """Attention weights of a forced pass over an output.
 
-    text: str
-    log_prob: LogProb
-    score: LogProb
-    tokens: list[str]
-    token_log_probs: list[LogProb] = Field(
-        description="Of each token and of the end, if it came; empty where the engine tells none."
-    )
-    finished: bool = Field(description="False if the length limit cut it off.")
-    alignment: list[int] | None = Field(
-        default=None, description="For each token the place of the source token it looks at most."
-    )
-    unmet: list[str] | None = Field(default=None, description="Required terms that are missing.")
-    proven: bool | None = Field(
-        default=None, description="Of an exhaustive search: that nothing scores above it."
-    )
-    attention: Attention | None = None
+    Holds what the request asked for, as rounded lists: `mean`, or `maps` and `crossing`.
+
+    Attributes:
+        source: tokens of the input, with its end token.
+        target: tokens of the output, with its end token.
+        mean: a row for each output token, a column for each input token.
+        maps: by layer: heads, rows, columns.
+        crossing: names of the maps from output to input, in the order of the layers.
+    """
+
+    source: list[str]
+    target: list[str]
+    mean: list[list[float]] | None = None
+    maps: dict[str, list[list[list[float]]]] | None = None
+    crossing: list[list[str]] | None = None
 
 
-class Translation(BaseModel):
-    """A text and its outputs, best first."""
+@dataclass(frozen=True)
+class HypothesisResponse(TextHypothesis):
+    """One output of a search, with its attention as lists. Fields at their default are left out.
+
+    Attributes:
+        attention: weights of a forced pass over the output, if requested.
+    """
+
+    attention: AttentionResponse | None = None  # type: ignore[assignment]  # JSON has no arrays
+
+
+@dataclass(frozen=True)
+class TranslationResponse:
+    """A text and its outputs, best first, with the search trace as JSON.
+
+    Attributes:
+        source_tokens: the tokens that alignments index, if requested.
+        trace: beam, alpha and steps, if requested; each step has lists parent, token, text,
+            log_prob, token_log_prob, score and fate (kept, ended, pruned), one entry for each
+            candidate.
+    """
 
     source: str
-    outputs: list[Output]
-    source_tokens: list[str] | None = Field(default=None, description="What alignments count.")
-    trace: dict[str, Any] | None = Field(
-        default=None,
-        description="beam, alpha and steps; each step has lists parent, token, text, log_prob, "
-        "token_log_prob, score and fate (kept, ended, pruned), one entry for each candidate.",
-    )
+    outputs: list[HypothesisResponse]
+    source_tokens: list[str] | None = None
+    trace: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class GenerationResponse:
+    """A prompt and its continuations, best first; `Generation` with `n_unknown` as `unknown`.
+
+    Attributes:
+        outputs: texts and scores of the continuations, without the prompt.
+        unknown: tokens of the prompt that the tokenizer does not know.
+    """
+
+    prompt: str
+    outputs: list[HypothesisResponse]
+    unknown: int
 
 
 class Translations(BaseModel):
     """The translations, in the order of the texts."""
 
     model: str
-    engine: str = Field(description="What computed: headway or ctranslate2.")
-    results: list[Translation]
-
-
-class Scored(BaseModel):
-    """What the model thinks of a given output or text."""
-
-    log_prob: LogProb
-    tokens: list[str]
-    token_log_probs: list[LogProb]
+    engine: str = Field(description="The library that computed: headway or ctranslate2.")
+    results: list[TranslationResponse]
 
 
 class Scores(BaseModel):
-    """Scores in the order of what was asked."""
+    """The scores, in the order of the pairs or texts."""
 
     model: str
-    results: list[Scored]
+    results: list[ScoredText]
 
 
-class Prediction(BaseModel):
-    """The label of a text."""
+class AnswerResponse(BaseModel):
+    """The answer to a question, under a key that tells it from other predictions."""
 
-    label: str
-    probability: float
-    probabilities: dict[str, float] = Field(description="Of every label, the likeliest first.")
+    answer: AnswerPrediction
 
 
-class Entity(BaseModel):
-    """Words from `start` up to `end`, counted from 0, which are one thing."""
-
-    type: str
-    text: str
-    start: int
-    end: int
-    probability: float = Field(description="The smallest of its words.")
-
-
-class Tagged(BaseModel):
-    """The tags of a text."""
-
-    words: list[str]
-    tags: list[str] = Field(description="Of each word, in the scheme of the training data.")
-    probabilities: list[float] = Field(description="Of each of these tags.")
-    entities: list[Entity] = Field(description="What the tags tell of; none of plain tags.")
-
-
-class Candidate(BaseModel):
-    """A part of the context, from character `start` up to `end`, counted from 0."""
-
-    text: str
-    start: int
-    end: int
-    probability: float
-
-
-class Answer(BaseModel):
-    """What a question is answered."""
-
-    text: str = Field(description="Empty if there is no answer.")
-    start: int | None = Field(description="Its first character in the context; null if none.")
-    end: int | None = Field(description="The character after its last.")
-    probability: float = Field(description="Of the answer, or that there is none.")
-    none: float = Field(description="The probability that there is none.")
-    candidates: list[Candidate] = Field(description="Likeliest parts of the context, best first.")
-
-
-class Answered(BaseModel):
-    """The answer to a question."""
-
-    answer: Answer
-
-
-class Valued(BaseModel):
-    """The value of a text."""
+class ValueResponse(BaseModel):
+    """The value of a text; in Python it is a plain number."""
 
     value: float
 
 
 class Predictions(BaseModel):
-    """What is told of each text, in their order; of which kind, the task of the model says."""
+    """The predictions, in the order of the texts; their type follows from the model's task."""
 
     model: str
-    results: list[Prediction | Tagged | Answered | Valued]
-
-
-class Generation(BaseModel):
-    """A prompt and what follows it, best first."""
-
-    prompt: str
-    outputs: list[Output] = Field(description="Without the prompt; so are their scores.")
-    unknown: int = Field(description="Tokens of the prompt that the model cannot tell apart.")
+    results: list[Prediction | TaggedText | AnswerResponse | ValueResponse]
 
 
 class Generations(BaseModel):
-    """What follows, in the order of the prompts."""
+    """The continuations, in the order of the prompts."""
 
     model: str
-    results: list[Generation]
-
-
-class Filler(BaseModel):
-    """A token that may stand in a gap."""
-
-    token: str
-    text: str = Field(description="What it writes, without the space before it.")
-    probability: float
-
-
-class Filled(BaseModel):
-    """A text, and for each of its gaps the likeliest tokens, the best first."""
-
-    text: str
-    gaps: list[list[Filler]]
+    results: list[GenerationResponse]
 
 
 class Fillings(BaseModel):
-    """What fits, in the order of the texts."""
+    """The candidates for each mask, in the order of the texts."""
 
     model: str
-    results: list[Filled]
+    results: list[FillResult]
 
 
-class Embedded(BaseModel):
-    """What a text is to the model."""
+class EmbeddingResponse(BaseModel):
+    """The vector of a text; in Python it is a row of an array."""
 
     vector: list[float]
 
 
 class Embeddings(BaseModel):
-    """Vectors in the order of the texts."""
+    """The vectors, in the order of the texts."""
 
     model: str
-    results: list[Embedded]
+    results: list[EmbeddingResponse]
 
 
-class InspectedOutput(BaseModel):
-    """One output, with what the model did to write it."""
+class InspectedOutputResponse(BaseModel):
+    """One output with its attention: `InspectedOutput`, flat, with tensors in base64."""
 
     text: str
-    tokens: list[str] = Field(description="The end included, if it came.")
+    tokens: list[str] = Field(description="With the end token, if the output reached it.")
     log_prob: LogProb
     score: LogProb
     token_log_probs: list[LogProb]
@@ -372,111 +323,146 @@ class InspectedOutput(BaseModel):
     unmet: list[str]
     proven: bool | None
     top: list[list[tuple[str, float]]] = Field(
-        description="For each token the likeliest words in its place, with their probabilities."
+        description="For each token the likeliest alternatives, with their probabilities."
     )
     inputs: dict[str, Any] | None = Field(
         description="Tensors embedding and position (or null), one row for each token."
     )
     attention: list[dict[str, Any]] | None = Field(
-        description="Of the output that was asked for; null in the others."
+        description="Attention of the requested output; null in the others."
     )
-    words: list[str] | None = Field(description="Of tags: the words that they belong to.")
+    words: list[str] | None = Field(description="The words that the tags of a tagger belong to.")
     span: tuple[int, int] | None = Field(
-        description="Of an answer: its first character in the context, and the one after its last."
+        description="Start and end of an answer in the context, in characters from 0."
     )
-    value: float | None = Field(description="Of a value: this; then it has no probability.")
+    value: float | None = Field(
+        description="The value a regressor predicts; it has no probability."
+    )
 
 
-class Inspection(BaseModel):
-    """A text, what a model made of it, and how.
+class InspectionResponse(BaseModel):
+    """A text, the outputs of a model, its search and its attention: `Inspection` within a limit.
 
     A tensor is `{"shape", "dtype", "data"}`, numbers in base64, little endian. An attention has a
-    `name`, a `kind` (encoder, decoder, cross), a `layer`, `heads`, and what its weights follow
-    from: `query`, `key` and `scale` where `form` is dot, else `weights`.
+    `name`, a `kind` (encoder, decoder, cross), a `layer`, `heads`, and the tensors its weights are
+    computed from: `query`, `key` and `scale` where `form` is dot, else `weights`.
     """
 
     format: int
     precision: Literal["full", "half"]
-    limit: int = Field(description="Bytes that this object was made for.")
-    left_out: list[str] = Field(description="What did not fit, in words.")
+    limit: int = Field(description="The size this object was made to fit, in bytes.")
+    left_out: list[str] = Field(description="What was left out to fit, as text.")
     kind: str = Field(description="The task of the run.")
-    begin: str = Field(description="The mark before the first output token.")
+    begin: str = Field(description="The token before the first output token.")
     run: dict[str, Any]
     source: dict[str, Any] | None = Field(description="text and tokens.")
     search: dict[str, Any] | None = Field(description="Settings of the search.")
-    outputs: list[InspectedOutput]
+    outputs: list[InspectedOutputResponse]
     encoder: list[dict[str, Any]] = Field(description="Attention within the text.")
     memory: dict[str, dict[str, Any]] = Field(
         description="Tensors that the attentions of all outputs share, by name."
     )
     inputs: dict[str, Any] | None
     trace: dict[str, Any] | None = Field(description="Every step of the search.")
-    positions: dict[str, Any] | None = Field(description="How order is told.")
-    training: None = Field(description="Is at /training.")
+    positions: dict[str, Any] | None = Field(description="How the model encodes positions.")
+    training: None = Field(description="Always null; the training log is at /training.")
 
 
 class Training(BaseModel):
-    """The log of a run as it is now: figures, validations and samples."""
+    """The current training log of a run: losses, validations and samples."""
 
     model: str
     rows: list[dict[str, Any]]
 
 
 class ModelInfo(BaseModel):
-    """A run that is served."""
+    """A served run."""
 
     name: str
-    task: str = Field(
-        description="translate, language, classify, tag, answer, regress or pretrain."
-    )
+    task: str = Field(description=f"{', '.join(TASKS)}, or one of your own.")
     family: str
-    parameters: int | None = Field(description="null for a run that has no weights yet.")
-    max_length: int = Field(description="Tokens of the longest input, its end counted.")
+    parameters: int | None = Field(
+        description="Number of weights; null for a run without weights yet."
+    )
+    max_length: int = Field(description="The longest input in tokens, with its end token.")
     verbs: list[str] = Field(
-        description="What may be asked: translate, score, predict, generate, fill, embed, inspect; "
-        "nothing of a run that has no weights yet."
+        description="Paths that accept this model: translate, score, predict, generate, fill, "
+        "embed, inspect; empty for a run without weights yet."
     )
     engine: str
-    attends: bool = Field(description="Whether there is attention to look at.")
+    attends: bool = Field(description="Whether the model has attention to inspect.")
     search: dict[str, Any] | None = Field(
-        description="Settings of the search that hold where a request gives none."
+        description="Search settings that apply where a request sets none."
     )
     inputs: list[str] | None = Field(
-        description="What is predicted from: one text, or the fields of an object."
+        description="The input of predictions: one text, or the fields of an object."
     )
-    labels: list[str] | None = Field(default=None, description="Of a classifier.")
-    tags: list[str] | None = Field(default=None, description="Of a tagger.")
-    scheme: str | None = Field(default=None, description="How tags tell entities, or plain.")
+    labels: list[str] | None = Field(default=None, description="Labels of a classifier.")
+    tags: list[str] | None = Field(default=None, description="Tags of a tagger.")
+    scheme: str | None = Field(default=None, description="Tagging scheme, such as BIO, or plain.")
     answers_may_lack: bool | None = Field(
         default=None, description="Whether questions may have no answer."
     )
     value: dict[str, float] | None = Field(
-        default=None, description="mean and deviation of the values of the training data."
+        default=None, description="Mean and deviation of the training values of a regressor."
     )
 
 
 class Models(BaseModel):
-    """What is served, and how much may be asked at once."""
+    """The served models, and the limits of a request."""
 
     models: list[ModelInfo]
     limits: dict[str, float]
 
 
 class Health(BaseModel):
-    """Whether requests are taken."""
+    """Whether the server accepts requests."""
 
     status: Literal["ready", "draining"]
 
 
 class Problem(BaseModel):
-    """What went wrong."""
+    """An error."""
 
-    code: str = Field(description="A word for programs, such as invalid or busy.")
+    code: str = Field(description="A code for programs, such as invalid or busy.")
     message: str = Field(description="One sentence for people.")
-    field: str | None = Field(description="Which part of the request, such as texts[3].")
+    field: str | None = Field(description="The part of the request it concerns, such as texts[3].")
 
 
 class ProblemBody(BaseModel):
-    """The shape of every answer that is an error."""
+    """The body of every error response."""
 
     error: Problem
+
+
+DATACLASSES: Iterable[type[Any]] = (
+    *(AttentionResponse, HypothesisResponse, TranslationResponse, GenerationResponse),
+    *(ScoredText, Prediction, Entity, TaggedText, AnswerCandidate, AnswerPrediction),
+    *(FillCandidate, FillResult),
+)
+"""All that occur in responses; the OpenAPI description takes its texts from their docstrings."""
+
+
+def add_descriptions(components: dict[str, Any]) -> None:
+    """Describes the dataclasses among the schemas of an OpenAPI description.
+
+    pydantic does not read `Attributes:` sections, and would show them as part of the text.
+    """
+    for result in DATACLASSES:
+        component = components[result.__name__]
+        text, _, _ = cleandoc(result.__doc__ or "").partition("Attributes:")
+        component["description"] = text.strip()
+        for name, text in attribute_descriptions(result).items():
+            component["properties"][name]["description"] = text
+
+
+def attribute_descriptions(dataclass_type: type[Any]) -> dict[str, str]:
+    """The `Attributes:` sections of a dataclass and those it inherits from, by field."""
+    descriptions: dict[str, str] = {}
+    for base in reversed(dataclass_type.__mro__):
+        if is_dataclass(base):
+            section = cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
+            for name, text in re.findall(r"(?m)^    (\w+): (.*(?:\n {8}.*)*)", section):
+                sentence = " ".join(text.split())
+                descriptions[name] = sentence[:1].upper() + sentence[1:].rstrip(".") + "."
+    return descriptions

@@ -1,4 +1,4 @@
-"""The way of a request, without HTTP: desk, queue, answer; dropped when its client has gone."""
+"""The path of a request, without HTTP: validation, queue, answer; dropped if its client leaves."""
 
 import asyncio
 import json
@@ -7,12 +7,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ..errors import HeadwayError
-from .batcher import WAIT, Batcher, Dropped, Job, Observe
-from .checks import Refusal
-from .desk import Desk, Order
-from .limits import Limits
-from .pool import Place
-from .problems import problem_of
+from .batcher import WAIT, Batcher, JobDropped, Observe, RequestJob
+from .errors import problem_of
+from .limits import InvalidRequest, Limits
+from .run_status import ServedRun
 from .schema import (
     EmbedRequest,
     FillRequest,
@@ -22,9 +20,10 @@ from .schema import (
     ScoreRequest,
     TranslateRequest,
 )
-from .watch import Watch
+from .validate import RequestValidator, ValidatedRequest
+from .workers import WorkerPool
 
-Asked = (
+AnyRequest = (
     TranslateRequest
     | ScoreRequest
     | PredictRequest
@@ -33,39 +32,40 @@ Asked = (
     | EmbedRequest
     | InspectRequest
 )
-ORDERS: Mapping[type[Any], Callable[[Desk, Any], Order]] = {
-    TranslateRequest: Desk.translate,
-    ScoreRequest: Desk.score,
-    PredictRequest: Desk.predict,
-    GenerateRequest: Desk.generate,
-    FillRequest: Desk.fill,
-    EmbedRequest: Desk.embed,
-    InspectRequest: Desk.inspect,
+VALIDATE: Mapping[type[Any], Callable[[RequestValidator, Any], ValidatedRequest]] = {
+    TranslateRequest: RequestValidator.translate,
+    ScoreRequest: RequestValidator.score,
+    PredictRequest: RequestValidator.predict,
+    GenerateRequest: RequestValidator.generate,
+    FillRequest: RequestValidator.fill,
+    EmbedRequest: RequestValidator.embed,
+    InspectRequest: RequestValidator.inspect,
 }
 Receive = Callable[[], Awaitable[Any]]
 """The next message from a client, as ASGI has it."""
 
 
 class Service:
-    """Answers requests with the runs that are served.
+    """Answers requests with the served runs.
 
     Args:
-        desks: by the name of the model; runs that can only be watched may be among them.
+        runs: by the name of the model; one that is not a `RequestValidator` shows its training log
+            only.
         budget: tokens times hypotheses in one batch; 1 is no batching.
     """
 
     def __init__(
         self,
-        desks: Mapping[str, Watch],
-        place: Place,
+        runs: Mapping[str, ServedRun],
+        pool: WorkerPool,
         limits: Limits,
         budget: int,
         observe: Observe | None = None,
     ) -> None:
-        self.desks, self.limits, self.place = desks, limits, place
+        self.runs, self.limits, self.pool = runs, limits, pool
         self.batcher = Batcher(
-            place.answer,
-            workers=place.workers,
+            pool.answer,
+            workers=pool.workers,
             budget=budget,
             wait=WAIT if budget > 1 else 0.0,
             queue=limits.queue,
@@ -73,143 +73,148 @@ class Service:
         )
 
     def models(self) -> dict[str, Any]:
-        """What is served, as `schema.Models`."""
+        """The served models and the limits, as `schema.Models`."""
         limits = {name: getattr(self.limits, name) for name in Limits.__dataclass_fields__}
-        return {"models": [desk.info() for desk in self.desks.values()], "limits": limits}
+        return {"models": [run.info() for run in self.runs.values()], "limits": limits}
 
     async def warm_up(self) -> None:
-        """Has every worker translate something with every run that translates.
+        """Has every worker translate something with every translation model.
 
-        What is loaded late, such as another library with its export, is loaded now.
+        This loads what is loaded on first use, such as another library with its export.
 
         Raises:
-            HeadwayError: a run cannot be computed as it should.
-            Failed: it went wrong.
+            HeadwayError: a run cannot be used in this way.
+            WorkerError: an unexpected failure.
         """
-        for desk in self.desks.values():
-            if isinstance(desk, Desk) and "translate" in desk.verbs:
-                order = desk.translate(TranslateRequest(texts=["a"]))
-                await self.place.answer(order.ask, order.items)  # alone: exports are made once
-                others = range(self.place.workers)
-                await asyncio.gather(*(self.place.answer(order.ask, order.items) for _ in others))
+        for run in self.runs.values():
+            if isinstance(run, RequestValidator) and "translate" in run.verbs:
+                valid = run.translate(TranslateRequest(texts=["a"]))
+                await self.pool.answer(valid.key, valid.items)  # alone: exports are made once
+                workers = range(self.pool.workers)
+                await asyncio.gather(*(self.pool.answer(valid.key, valid.items) for _ in workers))
 
-    async def submit(self, asked: Asked) -> tuple[Order, Job]:
-        """Checks a request and lets its texts wait."""
-        self.batcher.check_room(1)  # before work is done for what will be refused
-        desk = self._desk(asked.model)
+    async def submit(self, request: AnyRequest) -> tuple[ValidatedRequest, RequestJob]:
+        """Validates a request and queues its texts."""
+        self.batcher.check_room(1)  # before work is done for a request that will be refused
+        validator = self._validator(request.model)
         # Tokenizers take milliseconds for long texts: not on the event loop.
-        order = await asyncio.to_thread(ORDERS[type(asked)], desk, asked)
+        valid = await asyncio.to_thread(VALIDATE[type(request)], validator, request)
         job = self.batcher.submit(
-            order.ask, order.items, order.lengths, width=order.width, seconds=self.limits.seconds
+            valid.key, valid.items, valid.lengths, width=valid.width, seconds=self.limits.seconds
         )
-        return order, job
+        return valid, job
 
-    async def answer(self, asked: Asked, receive: Receive) -> bytes:
+    async def answer(self, request: AnyRequest, receive: Receive) -> bytes:
         """The whole answer as JSON.
 
         Raises:
-            Dropped: the client has not waited.
+            JobDropped: the client closed the connection.
             Exception: any that `problem_of` knows.
         """
-        order, answers = await self._answers(asked, receive)
-        return _head(order) + b'"results": [' + b", ".join(answers) + b"]}"
+        valid, answers = await self._answers(request, receive)
+        return _head(valid) + b'"results": [' + b", ".join(answers) + b"]}"
 
-    async def inspect(self, asked: InspectRequest, receive: Receive) -> bytes:
-        """The same for the one text of an inspection, which is all of its answer."""
-        _, [answer] = await self._answers(asked, receive)
+    async def inspect(self, request: InspectRequest, receive: Receive) -> bytes:
+        """The inspection of one text as JSON, without the envelope of other answers."""
+        _, [answer] = await self._answers(request, receive)
         return answer
 
     async def training(self, model: str | None) -> dict[str, Any]:
-        """The log of a run as it is now, as `schema.Training`."""
+        """The current log of a run, as `schema.Training`."""
         run = self._run(model)
         return {"model": run.name, "rows": await asyncio.to_thread(run.training)}
 
-    async def _answers(self, asked: Asked, receive: Receive) -> tuple[Order, list[bytes]]:
-        order, job = await self.submit(asked)
+    async def _answers(
+        self, request: AnyRequest, receive: Receive
+    ) -> tuple[ValidatedRequest, list[bytes]]:
+        valid, job = await self.submit(request)
         async with _watched(job, receive):
             answers = await job.all()
-        for place, answer in enumerate(answers):
+        for index, answer in enumerate(answers):
             if isinstance(answer, Exception):
-                raise located(answer, order, place)
-        return order, answers
+                raise located(answer, valid, index)
+        return valid, answers
 
-    async def events(self, order: Order, job: Job, receive: Receive) -> AsyncIterator[bytes]:
+    async def events(
+        self, valid: ValidatedRequest, job: RequestJob, receive: Receive
+    ) -> AsyncIterator[bytes]:
         """Server-sent events: `result` for each text as it finishes, `error`, at the end `done`."""
         n_failed = 0
         try:
             async with _watched(job, receive):
-                async for place, answer in job.as_they_come():
+                async for index, answer in job.as_they_come():
                     n_failed += isinstance(answer, Exception)
-                    yield self._event(order, place, answer)
-        except Dropped:
+                    yield self._event(valid, index, answer)
+        except JobDropped:
             return
         except Exception as error:
-            yield self._event(order, None, error)
+            yield self._event(valid, None, error)
         else:
             counts = b'"texts": %d, "failed": %d}' % (job.size, n_failed)
-            yield _event("done", _head(order) + counts)
+            yield _event("done", _head(valid) + counts)
 
-    def _event(self, order: Order, place: int | None, answer: Any) -> bytes:
-        number = b'{"number": ' + json.dumps(place).encode()
+    def _event(self, valid: ValidatedRequest, index: int | None, answer: Any) -> bytes:
+        number = b'{"number": ' + json.dumps(index).encode()
         if not isinstance(answer, Exception):
             return _event("result", number + b', "result": ' + answer + b"}")
-        error = answer if place is None else located(answer, order, place)
+        error = answer if index is None else located(answer, valid, index)
         problem = json.dumps(problem_of(error, self.limits.seconds).content).encode()
         return _event("error", number + b', "error": ' + problem + b"}")
 
-    def _desk(self, model: str | None) -> Desk:
+    def _validator(self, model: str | None) -> RequestValidator:
         run = self._run(model)
-        if not isinstance(run, Desk):
-            raise Refusal(
-                f"model {run.name!r} has no weights yet, only its training can be watched; serve "
-                "it again when it has been validated or is done",
+        if not isinstance(run, RequestValidator):
+            raise InvalidRequest(
+                f"model {run.name!r} has no weights yet, only its training log can be read; "
+                "restart the server after its first validation",
                 "model",
             )
         return run
 
-    def _run(self, model: str | None) -> Watch:
-        names = ", ".join(map(repr, self.desks))
+    def _run(self, model: str | None) -> ServedRun:
+        names = ", ".join(map(repr, self.runs))
         if model is None:
-            if len(self.desks) > 1:
-                raise Refusal(f"several models are served; name one of {names}", "model")
-            [run] = self.desks.values()
+            if len(self.runs) > 1:
+                raise InvalidRequest(f"several models are served; name one of {names}", "model")
+            [run] = self.runs.values()
             return run
-        if model not in self.desks:
-            raise Refusal(f"no such model is served; there is {names}", "model")
-        return self.desks[model]
+        if model not in self.runs:
+            raise InvalidRequest(f"no such model is served; expected one of {names}", "model")
+        return self.runs[model]
 
 
-def located(error: Exception, order: Order, place: int) -> Exception:
-    """The error with the text that it is about, where it is the client's."""
+def located(error: Exception, valid: ValidatedRequest, index: int) -> Exception:
+    """The error, with the field of the text if it is the client's mistake."""
     if isinstance(error, HeadwayError):
-        return Refusal(str(error), order.field.format(place))
+        return InvalidRequest(str(error), valid.field.format(index))
     return error
 
 
-def _head(order: Order) -> bytes:
-    head = {"model": order.ask.model}
-    if order.ask.verb == "translate":
-        head["engine"] = order.ask.library
+def _head(valid: ValidatedRequest) -> bytes:
+    """The first fields of an answer, up to its results."""
+    head = {"model": valid.key.model}
+    if valid.key.verb == "translate":
+        head["engine"] = valid.key.library
     return json.dumps(head, ensure_ascii=False).encode()[:-1] + b", "
 
 
-def _event(kind: str, data: bytes) -> bytes:
-    return b"event: " + kind.encode() + b"\ndata: " + data + b"\n\n"
+def _event(name: str, data: bytes) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
 @asynccontextmanager
-async def _watched(job: Job, receive: Receive) -> AsyncIterator[None]:
-    """Gives the job up as soon as its client has gone."""
-    gone = asyncio.ensure_future(_until_gone(receive))
-    gone.add_done_callback(lambda _: job.cancel())
+async def _watched(job: RequestJob, receive: Receive) -> AsyncIterator[None]:
+    """Cancels the job as soon as its client closes the connection."""
+    disconnect = asyncio.ensure_future(_disconnected(receive))
+    disconnect.add_done_callback(lambda _: job.cancel())
     try:
         async with job:
             yield
     finally:
-        gone.cancel()
+        disconnect.cancel()
 
 
-async def _until_gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     """Waits until the client has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .tables import aligned, piped
+from ..view.text_table import aligned, piped
 
 
 @dataclass(frozen=True)
-class Table:
+class FindingTable:
     """Rows of text, the first of them the heading of the columns; `caption` says what they are."""
 
     rows: Sequence[Sequence[str]]
@@ -32,7 +32,7 @@ class Finding:
 
     study: str
     claim: str
-    tables: tuple[Table, ...]
+    tables: tuple[FindingTable, ...]
     notes: tuple[str, ...]
     picture: str
     figures: dict[str, Any] = field(default_factory=dict)

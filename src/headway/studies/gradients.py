@@ -14,18 +14,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..api import RunConfig
-from ..data.codecs import TextConfig
+from ..data.codecs.text import TextConfig
 from ..data.collate import text_batch
-from ..data.corpora import DataConfig
+from ..data.config import DataConfig
 from ..metrics.interval import wilson
-from ..models import FAMILIES, Vocabularies
-from ..training.display import Display
-from ..training.settings import TrainConfig
-from ..view.points import Mark, panels
-from .finding import Finding, Table
+from ..models import FAMILIES, VocabularySizes
+from ..run_config import RunConfig
+from ..training.config import TrainConfig
+from ..training.progress import Display
+from ..view.svg_charts import Mark, panels
+from .finding import Finding, FindingTable
 from .jacobian import norms
-from .learned import Learned, learn
+from .learned import StudyRun, learn
 from .lookup import PAIRS, VALUES, LookUp, make_lookups
 
 MINUTES = 1.8  # for each model
@@ -39,7 +39,7 @@ FLOOR = 1e-8  # added to 1 in single precision, less than this is nothing
 
 
 @dataclass(frozen=True)
-class Sizes:
+class GradientSizes:
     """What is learned and measured.
 
     Attributes:
@@ -64,7 +64,7 @@ class Sizes:
     batch_tokens: int = 2048
 
 
-SIZES = Sizes()
+SIZES = GradientSizes()
 Texts = Mapping[int, Tensor]
 """Token ids (B, T) by the distance of what is asked for."""
 
@@ -97,10 +97,10 @@ def study_gradients(out: Path, seed: int, minutes: float | None, display: Displa
     for name, run in learned.items():
         display.note(f"taking gradients of {name}")
         measured[name] = _measure(run.model, data.test, sizes, seed)
-    return found(measured, learned, sizes, {"seed": seed, "minutes": minutes})
+    return make_finding(measured, learned, sizes, {"seed": seed, "minutes": minutes})
 
 
-def run_file(name: str, sizes: Sizes, seed: int) -> RunConfig:
+def run_file(name: str, sizes: GradientSizes, seed: int) -> RunConfig:
     """The settings of one language model, over question and answer as one text."""
     model = FAMILIES[MODELS[name]["family"]].config
     return RunConfig(
@@ -120,7 +120,7 @@ def run_file(name: str, sizes: Sizes, seed: int) -> RunConfig:
 
 
 def _measure(
-    trained: Any, test: Mapping[int, Sequence[LookUp]], sizes: Sizes, seed: int
+    trained: Any, test: Mapping[int, Sequence[LookUp]], sizes: GradientSizes, seed: int
 ) -> Measured:
     codec, config = trained.task.codec, trained.config.model
     values = _first_tokens(codec, VALUES)
@@ -132,7 +132,7 @@ def _measure(
     start = []
     for number in range(seed, seed + sizes.seeds):
         torch.manual_seed(number)
-        model = FAMILIES[config.family].build(config, Vocabularies(size, size, shared=True))
+        model = FAMILIES[config.family].build(config, VocabularySizes(size, size, shared=True))
         start.append(_by_distance(model, texts, values, sizes.n_measured))
     model = trained.model.cpu()
     return Measured(
@@ -164,10 +164,10 @@ def _right(model: Any, tokens: Tensor, answers: Tensor) -> Mark:
     return Mark(right / len(answers), *wilson(right, len(answers)))
 
 
-def found(
+def make_finding(
     measured: Mapping[str, Measured],
-    learned: Mapping[str, Learned],
-    sizes: Sizes,
+    learned: Mapping[str, StudyRun],
+    sizes: GradientSizes,
     facts: Mapping[str, Any],
 ) -> Finding:
     """Norms relative to the nearest distance, at the start and after training."""
@@ -187,9 +187,9 @@ def found(
         study="gradients",
         claim=claim,
         tables=(
-            Table([head, *_cells(start)], f"At the start, mean of {sizes.seeds} seeds:"),
-            Table([head, *_cells(after)], f"After {minutes} of training, one seed:"),
-            Table(
+            FindingTable([head, *_cells(start)], f"At the start, mean of {sizes.seeds} seeds:"),
+            FindingTable([head, *_cells(after)], f"After {minutes} of training, one seed:"),
+            FindingTable(
                 [head, *([n, *(f"{m.value:.0%}" for m in row)] for n, row in right.items())],
                 f"Right answers after training, of {sizes.n_test} at each distance:",
             ),

@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from .. import config as configs
-from ..api import RunConfig, load
+from ..compare.run import compare
 from ..errors import RunError
+from ..inference.load import load
+from ..run_config import RunConfig
 from ..runs.atomic import make_directory, write_bytes
-from ..training.display import Display
-from .compare import compare
+from ..training.progress import Display
 from .lookup import LookUps, write_lookups
 
 RUNS = "runs"
 
 
 @dataclass(frozen=True)
-class Learned:
+class StudyRun:
     """A trained run: as loaded, with its updates, minutes and parameters."""
 
     model: Any
@@ -37,7 +38,7 @@ class Learned:
 
 def learn(
     out: Path, run_files: Mapping[str, RunConfig], data: LookUps, minutes: float, display: Display
-) -> dict[str, Learned]:
+) -> dict[str, StudyRun]:
     """Writes data and run files into `out`, trains what is not trained yet.
 
     Args:
@@ -60,8 +61,8 @@ def learn(
     for name in run_files:
         trained = rows[_stem(name)]
         model = load(trained.run)
-        steps = int(model.rule["step"])
-        learned[name] = Learned(model, trained.run, steps, trained.minutes, trained.parameters)
+        steps = int(model.weights_info["step"])
+        learned[name] = StudyRun(model, trained.run, steps, trained.minutes, trained.parameters)
     return learned
 
 

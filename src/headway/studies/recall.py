@@ -10,17 +10,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..api import RunConfig
-from ..data.codecs import TextConfig
-from ..data.corpora import DataConfig
+from ..data.codecs.text import TextConfig
+from ..data.config import DataConfig
 from ..metrics.interval import wilson
 from ..models import FAMILIES
+from ..run_config import RunConfig
 from ..search import SearchConfig
-from ..training.display import Display
-from ..training.settings import TrainConfig
-from ..view.points import Mark, lines
-from .finding import Finding, Table
-from .learned import Learned, learn
+from ..training.config import TrainConfig
+from ..training.progress import Display
+from ..view.svg_charts import Mark, lines
+from .finding import Finding, FindingTable
+from .learned import StudyRun, learn
 from .lookup import KEYS, PAIRS, VALUES, LookUp, keyless_share, make_lookups
 
 MINUTES = 1.5  # for each model
@@ -43,7 +43,7 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Sizes:
+class RecallSizes:
     """What is learned and asked.
 
     Attributes:
@@ -68,7 +68,7 @@ class Sizes:
         return max(*self.trained, *self.within, *self.beyond) + PAIRS + 1
 
 
-SIZES = Sizes()
+SIZES = RecallSizes()
 Shares = dict[str, dict[int, Mark]]
 """Of right answers, with Wilson's interval, by model and distance."""
 
@@ -84,10 +84,10 @@ def study_recall(out: Path, seed: int, minutes: float | None, display: Display) 
     for name, run in learned.items():
         display.note(f"asking {name}")
         shares[name] = {d: share_right(run.model, some) for d, some in data.test.items()}
-    return found(shares, learned, sizes, {"seed": seed, "minutes": minutes})
+    return make_finding(shares, learned, sizes, {"seed": seed, "minutes": minutes})
 
 
-def run_file(name: str, sizes: Sizes, seed: int) -> RunConfig:
+def run_file(name: str, sizes: RecallSizes, seed: int) -> RunConfig:
     """The settings of one model: question to answer, word by word."""
     model = FAMILIES[MODELS[name]["family"]].config
     return RunConfig(
@@ -121,8 +121,8 @@ def share_right(model: Any, examples: Sequence[LookUp]) -> Mark:
     return Mark(right / len(examples), *wilson(right, len(examples)))
 
 
-def found(
-    shares: Shares, learned: Mapping[str, Learned], sizes: Sizes, facts: Mapping[str, Any]
+def make_finding(
+    shares: Shares, learned: Mapping[str, StudyRun], sizes: RecallSizes, facts: Mapping[str, Any]
 ) -> Finding:
     """The shares in tables and a picture, longer distances than the trained ones apart."""
     near, far = sizes.trained
@@ -139,9 +139,11 @@ def found(
         claim=f"Share of look-ups answered right, in percent, by the distance of the answer; "
         f"{facts['minutes']:g} minutes of training each",
         tables=(
-            Table(_rows(shares, sizes.within), f"Distances of {near} to {far}, as in training:"),
-            Table(_rows(shares, sizes.beyond), "Longer than any in training:"),
-            Table(_costs(learned), "What each had:"),
+            FindingTable(
+                _rows(shares, sizes.within), f"Distances of {near} to {far}, as in training:"
+            ),
+            FindingTable(_rows(shares, sizes.beyond), "Longer than any in training:"),
+            FindingTable(_costs(learned), "What each had:"),
         ),
         notes=(
             f"{sizes.n_test} questions at each distance; [95% interval (Wilson)] is that of the "
@@ -171,7 +173,7 @@ def _rows(shares: Shares, distances: Sequence[int]) -> list[list[str]]:
     return [head, *([name, *row] for name, row in zip(shares, cells, strict=True))]
 
 
-def _costs(learned: Mapping[str, Learned]) -> list[list[str]]:
+def _costs(learned: Mapping[str, StudyRun]) -> list[list[str]]:
     rows = [
         [name, f"{run.parameters:,}", f"{run.steps:,}", f"{run.minutes or 0:.1f}"]
         for name, run in learned.items()

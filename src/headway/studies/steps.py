@@ -12,17 +12,17 @@ from typing import Any
 
 import torch
 
-from ..models import FAMILIES, Vocabularies
-from ..tasks.loss import Batch
-from ..tasks.sequence_loss import SequenceLoss
-from ..text.specials import BOS, SPECIALS
-from ..training.display import Display
-from ..training.optimiser import make_optimizer
-from ..training.processes import Processes
-from ..training.settings import TrainConfig
+from ..models import FAMILIES, VocabularySizes
+from ..tasks.base import Batch
+from ..tasks.losses import SequenceLoss
+from ..text.special_tokens import BOS, SPECIALS
+from ..training.config import TrainConfig
+from ..training.distributed import Processes
+from ..training.optimizer import make_optimizer
+from ..training.progress import Display
 from ..training.update import Updater
-from ..view.points import Mark, lines
-from .finding import Finding, Table
+from ..view.svg_charts import Mark, lines
+from .finding import Finding, FindingTable
 
 LEARNING_RATE = 1e-4  # the updates are real, and nothing may run into infinities
 MODELS: Mapping[str, Mapping[str, Any]] = {
@@ -41,7 +41,7 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Sizes:
+class StepSizes:
     """What is timed.
 
     Attributes:
@@ -57,7 +57,7 @@ class Sizes:
     rounds: int = 7
 
 
-SIZES = Sizes()
+SIZES = StepSizes()
 Times = dict[str, dict[int, list[float]]]
 """Seconds of an update in every round, by model and length."""
 
@@ -68,10 +68,12 @@ def study_steps(seed: int, display: Display) -> Finding:
     contestants = {name: _updater(name, sizes, seed, threads) for name in MODELS}
     batches = {length: make_batches(sizes, length, threads, seed) for length in sizes.lengths}
     times = timed(contestants, batches, sizes.rounds, display)
-    return found(times, sizes, {"seed": seed, "threads": threads, "torch": torch.__version__})
+    return make_finding(
+        times, sizes, {"seed": seed, "threads": threads, "torch": torch.__version__}
+    )
 
 
-def make_batches(sizes: Sizes, length: int, workers: int, seed: int) -> list[tuple[int, Batch]]:
+def make_batches(sizes: StepSizes, length: int, workers: int, seed: int) -> list[tuple[int, Batch]]:
     """The micro-batches of one update: random words without padding, one for each worker."""
     rows = max(1, sizes.tokens // length // workers)
     generator = torch.Generator().manual_seed(seed)
@@ -108,7 +110,7 @@ def timed(
     return times
 
 
-def found(times: Times, sizes: Sizes, facts: Mapping[str, Any]) -> Finding:
+def make_finding(times: Times, sizes: StepSizes, facts: Mapping[str, Any]) -> Finding:
     """The medians in a table and a picture."""
     marks = {
         name: [_milliseconds(by_length[length]) for length in sizes.lengths]
@@ -126,7 +128,7 @@ def found(times: Times, sizes: Sizes, facts: Mapping[str, Any]) -> Finding:
     return Finding(
         study="steps",
         claim=claim,
-        tables=(Table([head, *rows]),),
+        tables=(FindingTable([head, *rows]),),
         notes=(
             f"Median of {sizes.rounds} rounds in which the models took turns, "
             "[lowest, highest]; last column: how many times longer the longest takes.",
@@ -146,15 +148,15 @@ def found(times: Times, sizes: Sizes, facts: Mapping[str, Any]) -> Finding:
     )
 
 
-def _updater(name: str, sizes: Sizes, seed: int, workers: int) -> Updater:
+def _updater(name: str, sizes: StepSizes, seed: int, workers: int) -> Updater:
     settings = dict(MODELS[name])
     family = FAMILIES[settings.pop("family")]
-    vocabularies = Vocabularies(sizes.vocabulary, sizes.vocabulary, shared=True)
+    vocabularies = VocabularySizes(sizes.vocabulary, sizes.vocabulary, shared=True)
     config = family.config(d_model=sizes.d_model, **settings).resolve(0, vocabularies)
     torch.manual_seed(seed)
     model = family.build(config, vocabularies)
     optimizer = make_optimizer(model, TrainConfig(), LEARNING_RATE)
-    objective = SequenceLoss(model, smoothing=0.0).train()
+    objective = SequenceLoss(model, 0.0).train()
     return Updater(objective, optimizer, seed, TrainConfig().clip, Processes(), workers=workers)
 
 

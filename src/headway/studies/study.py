@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..config.words import nearest
+from ..config.messages import nearest
 from ..errors import ConfigError, RunError
 from ..runs.atomic import make_directory, write_bytes
-from ..training.display import Display, Silent
+from ..training.progress import Display, Silent
 from .finding import Finding
 from .gradients import study_gradients
 from .recall import study_recall

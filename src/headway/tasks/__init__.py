@@ -2,69 +2,75 @@
 
 from typing import Any
 
-from ..data.corpora import DataConfig
-from .answer import Answer, AnswerConfig
-from .bare import Bare
-from .classify import Classify
-from .denoise import T5, Bart
-from .language import Language
-from .masked import Masked, MaskedNext, Next
-from .objectives import CONFIGS
-from .pretrain import Pretrain
-from .regress import Regress
-from .tag import Tag
-from .task import Task
-from .translate import Translate
-from .unilm import Unilm
+from ..data.config import DataConfig
+from ..errors import ConfigError
+from ..lazy_table import LazyTable
+from .base import Task
 
-TASKS: dict[str, type[Task]] = {
-    task.name: task for task in (Translate, Language, Classify, Tag, Answer, Regress, Pretrain)
-}
+TASKS: LazyTable[type[Task]] = LazyTable(
+    __name__,
+    {
+        "translate": ".translate:Translate",
+        "language": ".language_model:Language",
+        "classify": ".classify:Classify",
+        "tag": ".tag:Tag",
+        "answer": ".answer:Answer",
+        "regress": ".regress:Regress",
+        "pretrain": ".pretrain.base:Pretrain",
+    },
+)
+"""By name. A task names the class of its trained runs (`Task.trained_class`)."""
 
-OBJECTIVES: dict[str, type[Pretrain]] = {
-    "masked": Masked,
-    "masked_next": MaskedNext,
-    "next": Next,
-    "bart": Bart,
-    "t5": T5,
-    "unilm": Unilm,
-    "none": Bare,
-}
-"""The kinds of `pretrain`, by objective."""
+OBJECTIVES: LazyTable[type[Task]] = LazyTable(
+    __name__,
+    {
+        "masked": ".pretrain.masked_lm:Masked",
+        "masked_next": ".pretrain.masked_lm:MaskedNext",
+        "next": ".pretrain.masked_lm:Next",
+        "bart": ".pretrain.denoising:Bart",
+        "t5": ".pretrain.denoising:T5",
+        "unilm": ".pretrain.unilm:Unilm",
+        "none": ".pretrain.headless:Headless",
+    },
+)
+"""The classes of `pretrain`, by objective."""
 
 
-def kind_of(
-    task: str,
-    pretrain: Any = None,
-    answer: AnswerConfig | None = None,
-    max_length: int = DataConfig.max_length,
-) -> type[Task]:
-    """The task of a run file, with the settings that it has of its own.
+def task_class(name: str, objective: str | None = None) -> type[Task]:
+    """The class of a task; of one with several objectives, that of the objective.
+
+    Raises:
+        ConfigError: there is no such task.
+    """
+    if name not in TASKS:
+        raise ConfigError(f"task = {name!r}: expected one of {', '.join(TASKS)}")
+    return TASKS[name] if objective is None else OBJECTIVES[objective]
+
+
+def task_meanings() -> dict[str, str]:
+    """What each task is, in a line."""
+    docs = {name: task.__doc__ or "" for name, task in TASKS.items()}
+    return {
+        name: doc.partition("\n")[0].partition(";")[0].rstrip(".") for name, doc in docs.items()
+    }
+
+
+def make_task(name: str, config: Any = None, max_length: int = DataConfig.max_length) -> Task:
+    """A task without codecs.
 
     Args:
-        pretrain: those of its objective, where it has one.
-        answer: how answers are looked for, where they are.
-        max_length: tokens that are read at once.
+        config: the settings of its own; their defaults if left out.
+        max_length: the most tokens that a model reads at once.
+
+    Raises:
+        ConfigError: there is no such task, or its trained runs have no class.
     """
-    if task == Pretrain.name:
-        return OBJECTIVES[pretrain.objective].settled(pretrain)
-    if task == Answer.name:
-        return Answer.settled(answer or AnswerConfig(), max_length)
-    return TASKS[task]
-
-
-__all__ = [
-    "CONFIGS",
-    "OBJECTIVES",
-    "TASKS",
-    "Answer",
-    "AnswerConfig",
-    "Classify",
-    "Language",
-    "Pretrain",
-    "Regress",
-    "Tag",
-    "Task",
-    "Translate",
-    "kind_of",
-]
+    if config is None and (default := task_class(name).config_class) is not None:
+        config = default()
+    cls = task_class(name, getattr(config, "objective", None))
+    if not hasattr(cls, "trained_class"):  # said now, not when hours of training are over
+        raise ConfigError(
+            f"task {name!r} has no trained_class, and its runs could not be loaded; name the "
+            f"TrainedModel of its runs in {cls.__name__}"
+        )
+    return cls(config, max_length)

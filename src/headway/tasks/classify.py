@@ -1,11 +1,9 @@
-"""A label for a text or a pair of texts: what `task = "classify"` means.
+"""`task = "classify"`: a label for a text or a pair of texts.
 
-One or two text columns and one label column, cross-entropy over the labels, and how often they are
-right.
+One or two text columns and one label column; cross-entropy over the labels, accuracy and macro F1.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,94 +11,42 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ..data.batches import Batches
-from ..data.codecs import Codec, TextCodec, TextConfig
-from ..data.corpora import DataConfig
-from ..data.labels import LabelCodec
+from ..data.codecs.labels import LabelCodec
+from ..data.config import DataConfig
 from ..data.store import Store
 from ..errors import DataError
-from ..metrics.labels import accuracy, macro_f1
-from ..metrics.score import Score
-from ..models import Vocabularies
+from ..metrics.labels import LABEL_METRICS
 from ..search import SearchConfig
-from .loss import Batch, Objective, ReadingObjective
-from .task import Rows, Task
-from .texts import Texts
-from .validation import SAMPLES, TOKENS, Validation, Validator, device_of
+from .base import Batch, ReadingObjective, device_of
+from .text_inputs import TextInputs
+from .text_prediction import PredictionValidator, TextPrediction
 
 
-class Classify(Task):
-    """The task with its codecs."""
+class Classify(TextPrediction):
+    """A label for each text or pair of texts."""
 
     name = "classify"
+    trained_class = "headway.inference.classifier:Classifier"
     columns: tuple[str, ...] = ("text", "text2", "label")
-    optional = frozenset({"text2"})
     needs = frozenset({"classify"})
-    family = "encoder"
-    metrics = ("accuracy", "macro_f1")
+    metric_table = LABEL_METRICS
+    metrics = tuple(LABEL_METRICS)
     validated = metrics
-
-    def __init__(self, texts: Texts, labels: LabelCodec) -> None:
-        self.texts = texts
-        self.labels = labels
-        self.columns = tuple(self.codecs)
-        self.lengths = texts.lengths
-
-    @classmethod
-    def learn(cls, rows: Rows, text: TextConfig) -> "Classify":  # type: ignore[override]
-        """Learns the tokenizer from the texts, and which labels there are."""
-        labels = LabelCodec.learn(row[-1] for row in rows())
-        return cls(Texts.learn(rows, text), labels)
-
-    @classmethod
-    def adopt(cls, folder: Path, rows: Rows) -> "Classify":
-        labels = LabelCodec.learn(row[-1] for row in rows())
-        return cls(Texts.adopt(folder, rows), labels)
-
-    def save(self, folder: Path) -> None:
-        """What the texts save, and `labels.json`."""
-        self.texts.save(folder)
-        self.labels.save(folder / "labels.json")
-
-    @classmethod
-    def load(cls, folder: Path) -> "Classify":
-        return cls(Texts.load(folder), LabelCodec.load(folder / "labels.json"))
+    output_codec = LabelCodec
+    output_file = "labels.json"
+    output_dtype = np.int64
 
     @property
-    def codec(self) -> TextCodec:
-        """That of the texts."""
-        return self.texts.codec
+    def labels(self) -> LabelCodec:
+        codec: LabelCodec = self.output
+        return codec
 
     @property
-    def codecs(self) -> dict[str, Codec]:
-        return {**self.texts.codecs, "label": self.labels}
-
-    def sizes(self, lengths: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self.texts.sizes(lengths)
-
-    @property
-    def vocabularies(self) -> Vocabularies:
-        return Vocabularies(self.codec.tokenizer.size, len(self.labels), shared=False)
+    def n_outputs(self) -> int:
+        return len(self.labels)
 
     def describe(self) -> dict[str, Any]:
-        sizes = self.vocabularies
-        return {
-            "kind": self.codec.tokenizer.settings.kind,
-            "source": sizes.source,
-            "target": sizes.target,
-            "shared": False,
-            "labels": list(self.labels.labels),
-        }
-
-    def batch(
-        self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
-    ) -> dict[str, Tensor]:
-        """Shape: src, src_valid and of pairs segment (B, S), label (B,)."""
-        labels, _ = store["label"].take(indices)
-        return {
-            **self.texts.batch(store, indices, draw),
-            "label": torch.from_numpy(labels.astype(np.int64)),
-        }
+        return {**super().describe(), "labels": list(self.labels.labels)}
 
     def objective(self, model: Any, label_smoothing: float) -> "LabelLoss":
         return LabelLoss(model, label_smoothing)
@@ -114,41 +60,31 @@ class Classify(Task):
         """Every text with the number of its label.
 
         Raises:
-            DataError: nothing is left of a label.
+            DataError: a label has no example left.
         """
         examples = LabelledTexts(self.texts, store)
-        there = np.bincount(examples.labels, minlength=len(self.labels)) > 0
-        if not there.all():
-            missing = self.labels.labels[int(there.argmin())]
+        is_used = np.bincount(examples.labels, minlength=len(self.labels)) > 0
+        if not is_used.all():
+            missing = self.labels.labels[int(is_used.argmin())]
             raise DataError(
-                f"of the label {missing!r} no training example could be used, they are empty or "
-                "longer than data.max_length; mend or remove them, or raise it"
+                f"no training example of the label {missing!r} can be used: all are empty or "
+                "longer than data.max_length; fix or remove them, or raise data.max_length"
             )
         return examples
 
     @torch.inference_mode()
     def predict(self, model: Any, texts: Sequence[np.ndarray]) -> np.ndarray:
-        """The probability of each label, of encoded texts in the order given, (n, labels)."""
-        found = np.empty((len(texts), len(self.labels)))
+        """The probability of each label for encoded texts, in their order (n, labels)."""
+        probabilities = np.empty((len(texts), len(self.labels)))
         for rows, batch in self.texts.batches(texts, device_of(model)):
-            found[rows] = model.logits(batch).double().softmax(-1).cpu().numpy()
-        return found
-
-    def judge(
-        self, name: str, outputs: Sequence[str], references: Sequence[str], resamples: int = 0
-    ) -> Score:
-        """One metric of labels against the right ones."""
-        if name == "accuracy":
-            return accuracy(outputs, references)
-        if name == "macro_f1":
-            return macro_f1(outputs, references, resamples)
-        raise self.unknown_metric(name)
+            probabilities[rows] = model.logits(batch).double().softmax(-1).cpu().numpy()
+        return probabilities
 
 
 class LabelledTexts:
     """The examples of a store: tokens, and the number of their label."""
 
-    def __init__(self, texts: Texts, store: Store) -> None:
+    def __init__(self, texts: TextInputs, store: Store) -> None:
         self._texts, self._store = texts, store
         self.labels, _ = store["label"].take(np.arange(len(store)))
 
@@ -158,55 +94,32 @@ class LabelledTexts:
 
 
 class LabelLoss(ReadingObjective):
-    """Model and label-smoothed cross-entropy; without smoothing in evaluation mode."""
-
-    def __init__(self, model: Any, smoothing: float) -> None:
-        super().__init__()
-        self.model = model
-        self.weights = {"loss": 1.0}
-        self.smoothing = smoothing
+    """Model and label-smoothed cross-entropy of the labels."""
 
     def counts(self, batch: Batch) -> dict[str, int]:
         return {"loss": batch["label"].numel()}
 
     def sums(self, batch: Batch) -> dict[str, Tensor]:
-        logits = self.model.logits(batch)  # (B, V)
-        smoothing = self.smoothing if self.training else 0.0
+        logits = self.model.logits(batch).float()  # (B, V)
         total = cross_entropy(
-            logits.float(), batch["label"], reduction="sum", label_smoothing=smoothing
+            logits, batch["label"], reduction="sum", label_smoothing=self.smoothing
         )
         return {"loss": total}
 
 
-class LabelValidator(Validator):
-    """Loss, accuracy and macro-F1 over all of the set, and a few examples."""
+class LabelValidator(PredictionValidator):
+    """Loss, accuracy and macro F1."""
 
     def __init__(self, task: Classify, store: Store, metric: str) -> None:
-        super().__init__(metric, task.prefers_less(metric))
-        self.task = task
-        self.store = store
-        self.references = [self._label(i) for i in range(len(store))]
+        super().__init__(task, store, metric)
+        labels = (store["label"][i].tolist() for i in range(len(store)))
+        self.references = [task.labels.decode(label) for label in labels]
 
-    def batches(self) -> Iterator[Batch]:
-        sized = self.task.sized(self.store)
-        for indices in Batches(sized, self.task.lengths, TOKENS, seed=0).epoch(0):
-            yield self.task.batch(self.store, indices)
+    def outputs(self, model: Any) -> list[str]:
+        texts = [self.task.texts.stored(self.store, i) for i in range(len(self.store))]
+        best = self.task.predict(model, texts).argmax(1)
+        return [self.task.labels.decode([number]) for number in best]
 
-    def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:
-        read = self.task.texts
-        texts = [read.stored(self.store, i) for i in range(len(self.store))]
-        best = self.task.predict(objective.model, texts).argmax(1)
-        outputs = [self.task.labels.decode([number]) for number in best]
-        figures = {
-            name: self.task.judge(name, outputs, self.references).value
-            for name in self.task.validated
-        }
-        step = max(1, len(texts) // SAMPLES)
-        samples = [
-            (read.shown(self.store, i), outputs[i], self.references[i])
-            for i in range(0, len(texts), step)
-        ]
-        return Validation(figures, samples[:SAMPLES])
-
-    def _label(self, index: int) -> str:
-        return self.task.labels.decode(self.store["label"][index].tolist())
+    def source(self, index: int) -> str:
+        text: str = self.task.texts.to_text(self.store, index)
+        return text

@@ -1,51 +1,43 @@
-"""A tag for each word of a sentence: what `task = "tag"` means.
+"""`task = "tag"`: a tag for each word of a sentence, as for named entities, slots, parts of speech.
 
-Named entities, slots, parts of speech. The model gives every token the probabilities of the tags;
-only those at the first token of each word are learned and read, and of all sequences of tags the
-likeliest that is well formed is the answer.
+The model gives every token the probabilities of the tags. Only the first token of each word counts.
+The output is the likeliest well-formed sequence of tags (`viterbi.py`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ..data.batches import Batches
-from ..data.codecs import Codec, TextCodec, TextConfig, learn_codec
+from ..data.codecs.tags import TagCodec
+from ..data.codecs.text import Codec, TextCodec, TextConfig, fit_codec
+from ..data.codecs.words import WordsCodec, first_tokens
 from ..data.collate import source_batch
-from ..data.corpora import DataConfig
+from ..data.config import DataConfig
 from ..data.store import Store
-from ..data.tags import TagCodec
-from ..data.words import WordsCodec, first_tokens
-from ..metrics.entities import (
-    Reading,
-    entity_f1,
-    entity_precision,
-    entity_recall,
-    tag_accuracy,
-)
+from ..metrics.entities import Reading, entity_f1, entity_precision, entity_recall, tag_accuracy
 from ..metrics.score import Score
-from ..models import Vocabularies
+from ..models import VocabularySizes
+from ..models.ensemble import members_of
+from ..parallel import decode_batches
 from ..search import SearchConfig
-from .decoding import decode_batches
-from .loss import Batch, Objective, ReadingObjective
-from .members import members_of
-from .task import Rows, Task
-from .validation import SAMPLES, TOKENS, Validation, Validator, device_of
-from .well_formed import best_sequence
+from .base import Batch, ReadingObjective, Rows, Task, device_of
+from .text_prediction import PredictionValidator
+from .viterbi import best_sequence
 
-UNTOLD = -100
-"""The label of a token at which no tag is told."""
+IGNORED = -100
+"""The label of tokens that have no tag: all but the first of each word."""
 
 
 class Tag(Task):
-    """The task with its codecs."""
+    """A tag for each word of a sentence."""
 
     name = "tag"
+    trained_class = "headway.inference.tagger:Tagger"
     columns = ("words", "tags")
     needs = frozenset({"read"})
     family = "encoder"
@@ -53,56 +45,54 @@ class Tag(Task):
     metrics = ("entity_f1", "precision", "recall", "strict_f1", "accuracy")
     validated = metrics
 
-    def __init__(self, codec: TextCodec, tags: TagCodec) -> None:
-        self.codec = codec
-        self.words = WordsCodec(codec)
-        self.tags = tags
-        self._may_follow = tags.may_follow()
+    words: WordsCodec
+    tags: TagCodec
+    _may_follow: np.ndarray
 
-    @classmethod
-    def learn(cls, rows: Rows, text: TextConfig) -> "Tag":  # type: ignore[override]
-        """Learns the tokenizer from the sentences, and which tags there are in which scheme."""
-        tags = TagCodec.learn(row[1] for row in rows())
+    def with_codecs(self, codec: TextCodec, tags: TagCodec) -> Self:
+        """The task with these codecs."""
+        task = self.without_codecs()
+        task.codec, task.words = codec, WordsCodec(codec)
+        task.tags, task._may_follow = tags, tags.may_follow()
+        return task
+
+    def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
+        """Trains the tokenizer on the sentences; collects the tags and infers their scheme."""
+        tags = TagCodec.fit(row[1] for row in rows())
         sentences = (" ".join(row[0].split()) for row in rows())
-        return cls(learn_codec(sentences, text, reads=True), tags)
+        return self.with_codecs(fit_codec(sentences, text, reads=True), tags)
 
-    @classmethod
-    def adopt(cls, folder: Path, rows: Rows) -> "Tag":
-        tags = TagCodec.learn(row[1] for row in rows())
-        return cls(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
+    def adopt_codecs(self, folder: Path, rows: Rows) -> Self:
+        tags = TagCodec.fit(row[1] for row in rows())
+        return self.with_codecs(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
 
-    def save(self, folder: Path) -> None:
+    def save_codecs(self, folder: Path) -> None:
         """`tokenizer.json` and `tags.json`."""
         self.codec.save(folder / "tokenizer.json")
         self.tags.save(folder / "tags.json")
 
-    @classmethod
-    def load(cls, folder: Path) -> "Tag":
+    def load_codecs(self, folder: Path) -> Self:
         tags = TagCodec.load(folder / "tags.json")
-        return cls(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
+        return self.with_codecs(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
 
     @property
     def codecs(self) -> dict[str, Codec]:
         return {"words": self.words, "tags": self.tags}
 
     def complaint(self, values: Sequence[str]) -> str | None:
-        """As `data.rules` has it: every word has a tag."""
+        """See `data.row_rules`: every word needs a tag."""
         n_words, n_tags = (len(value.split()) for value in values)
         if n_words == n_tags:
             return None
         return f"{n_words} words and {n_tags} tags; expected a tag for each word"
 
     @property
-    def vocabularies(self) -> Vocabularies:
-        return Vocabularies(self.codec.tokenizer.size, len(self.tags), shared=False)
+    def vocabularies(self) -> VocabularySizes:
+        return VocabularySizes(self.codec.tokenizer.size, len(self.tags), shared=False)
 
     def describe(self) -> dict[str, Any]:
-        sizes = self.vocabularies
         return {
-            "kind": self.codec.tokenizer.settings.kind,
-            "source": sizes.source,
-            "target": sizes.target,
-            "shared": False,
+            **super().describe(),
             "tags": list(self.tags.tags),
             "scheme": self.tags.scheme,
         }
@@ -110,13 +100,13 @@ class Tag(Task):
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """Shape: src, src_valid, label (B, S); the label is UNTOLD but at first tokens of words."""
+        """Shape: src, src_valid, label (B, S); IGNORED except at first tokens of words."""
         sentences = [store["words"][i] for i in indices]
         if draw is not None and self.codec.is_random:
             drawn = zip(sentences, indices, strict=True)
             sentences = [self.words.redraw(words, (*draw, int(i))) for words, i in drawn]
         batch = source_batch([words[:, 0] for words in sentences])
-        label = torch.full(batch["src"].shape, UNTOLD)
+        label = torch.full(batch["src"].shape, IGNORED)
         for row, (words, i) in enumerate(zip(sentences, indices, strict=True)):
             tags = store["tags"][i].astype(np.int64)
             label[row, first_tokens(words)] = torch.from_numpy(tags)
@@ -132,18 +122,20 @@ class Tag(Task):
 
     @torch.inference_mode()
     def probabilities(self, model: Any, sentences: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Of each tag for each word of encoded sentences, in the order given; of an ensemble the
-        mean. Shape: (words, tags) each."""
+        """The probability of each tag for each word of encoded sentences, in their order.
+
+        An ensemble takes the mean of its members. Shape: (words, tags) each.
+        """
         device, members = device_of(model), members_of(model)
-        found: list[np.ndarray] = [np.empty(0)] * len(sentences)
+        probabilities: list[np.ndarray] = [np.empty(0)] * len(sentences)
         for rows in decode_batches([len(words) for words in sentences], 1):
             batch = source_batch([sentences[row][:, 0] for row in rows])
             batch = {name: value.to(device) for name, value in batch.items()}
-            each = [one.token_logits(batch).double().softmax(-1) for one in members]
+            each = [m.token_logits(batch).double().softmax(-1) for m in members]
             mean = torch.stack(each).mean(0).cpu().numpy()  # (B, S, V)
             for values, row in zip(mean, rows, strict=True):
-                found[row] = values[first_tokens(sentences[row])]
-        return found
+                probabilities[row] = values[first_tokens(sentences[row])]
+        return probabilities
 
     def best(self, probabilities: np.ndarray) -> np.ndarray:
         """The numbers of the likeliest well-formed tags. Shape: (words, tags) -> (words,)."""
@@ -156,7 +148,7 @@ class Tag(Task):
         references: Sequence[Sequence[str]],
         resamples: int = 0,
     ) -> Score:
-        """One metric of tags against the right ones."""
+        """One metric of predicted tags against reference tags."""
         is_plain = self.tags.scheme == "plain"
         if name == "accuracy":
             return tag_accuracy(outputs, references)
@@ -176,16 +168,10 @@ ENTITY_METRICS = {
 
 
 class TagLoss(ReadingObjective):
-    """Model and label-smoothed cross-entropy of words; without smoothing in evaluation mode."""
-
-    def __init__(self, model: Any, smoothing: float) -> None:
-        super().__init__()
-        self.model = model
-        self.weights = {"loss": 1.0}
-        self.smoothing = smoothing
+    """Model and label-smoothed cross-entropy of the words' tags."""
 
     def counts(self, batch: Batch) -> dict[str, int]:
-        return {"loss": int((batch["label"] != UNTOLD).sum())}
+        return {"loss": int((batch["label"] != IGNORED).sum())}
 
     def sums(self, batch: Batch) -> dict[str, Tensor]:
         logits = self.model.token_logits(batch)  # (B, S, V)
@@ -193,39 +179,27 @@ class TagLoss(ReadingObjective):
             logits.flatten(0, 1).float(),
             batch["label"].flatten(),
             reduction="sum",
-            ignore_index=UNTOLD,
-            label_smoothing=self.smoothing if self.training else 0.0,
+            ignore_index=IGNORED,
+            label_smoothing=self.smoothing,
         )
         return {"loss": total}
 
 
-class TagValidator(Validator):
-    """Loss, F1 of entities and accuracy over all of the set, and a few examples."""
+class TagValidator(PredictionValidator):
+    """Loss, entity F1 and accuracy."""
 
     def __init__(self, task: Tag, store: Store, metric: str) -> None:
-        super().__init__(metric, task.prefers_less(metric))
-        self.task = task
-        self.store = store
+        super().__init__(task, store, metric)
         self.references = [task.tags.tags_of(store["tags"][i]) for i in range(len(store))]
 
-    def batches(self) -> Iterator[Batch]:
-        for indices in Batches(self.store, self.task.lengths, TOKENS, seed=0).epoch(0):
-            yield self.task.batch(self.store, indices)
+    def outputs(self, model: Any) -> list[list[str]]:
+        sentences = [self.store["words"][i] for i in range(len(self.store))]
+        each = self.task.probabilities(model, sentences)
+        return [self.task.tags.tags_of(self.task.best(probabilities)) for probabilities in each]
 
-    def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:
-        task, n = self.task, len(self.store)
-        sentences = [self.store["words"][i] for i in range(n)]
-        found = task.probabilities(objective.model, sentences)
-        outputs = [task.tags.tags_of(task.best(one)) for one in found]
-        figures = {
-            name: task.judge(name, outputs, self.references).value for name in task.validated
-        }
-        samples = [
-            (
-                task.words.decode(sentences[i]),
-                " ".join(outputs[i]),
-                " ".join(self.references[i]),
-            )
-            for i in range(0, n, max(1, n // SAMPLES))
-        ]
-        return Validation(figures, samples[:SAMPLES])
+    def source(self, index: int) -> str:
+        text: str = self.task.words.decode(self.store["words"][index])
+        return text
+
+    def text(self, output: Sequence[str]) -> str:
+        return " ".join(output)

@@ -4,87 +4,89 @@ Two text columns with their tokenizers, teacher-forced cross-entropy, search, an
 translation. Anything that maps one line to another is this task: dates, spellings, commands.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.codecs import TextCodec, TextConfig, learn_codecs
+from ..data.batching import Batches
+from ..data.codecs.text import TextCodec, TextConfig, fit_codecs
 from ..data.collate import collate, pad, pair_batch
-from ..data.corpora import DataConfig
+from ..data.config import DataConfig
 from ..data.store import Store
 from ..errors import ConfigError
-from ..metrics.error_rate import phoneme_error_rate, word_error_rate
-from ..metrics.exact import exact_match
 from ..metrics.score import Score
-from ..metrics.translation import bleu, chrf, ter
-from ..models import SequenceModel, Vocabularies
+from ..metrics.text_metrics import TEXT_METRICS
+from ..models import SequenceModel, VocabularySizes
+from ..nn.decoding import StepModel
+from ..parallel import decode_batches, map_batches, n_processes, single_thread_if_small
 from ..search import (
     Constraints,
     Hypothesis,
+    LogitsRules,
     Prefix,
-    Rules,
     SearchConfig,
     SearchTrace,
-    Spellings,
-    StepModel,
+    TokenBytes,
     Tracer,
     beam,
     constrained,
     exhaustive,
     greedy,
     length_limits,
-    make_rules,
+    make_logits_rules,
     n_places,
     sample,
 )
-from .decoded import DecodedValidator
-from .decoding import decode_batches, fitting_threads, n_processes, side_by_side
-from .loss import Batch
-from .sequence_loss import SequenceLoss
-from .task import Rows, Task
-from .validation import device_of
+from .base import SAMPLES, TOKENS, Batch, Objective, Rows, Task, Validation, Validator, device_of
+from .losses import SequenceLoss
 
 
 class Translate(Task):
-    """The task with its codecs.
+    """An output text for each source text: translations, pronunciations, dates.
 
-    Args:
+    Attributes:
         source: codec of the input column.
         target: codec of the output column; of the same tokenizer when the vocabulary is shared.
     """
 
     name = "translate"
+    trained_class = "headway.inference.translator:Translator"
     columns = ("source", "target")
     needs = frozenset({"step", "score"})
     family = "transformer"
     lengths = ("target", "source")
     label_smoothing = 0.1
-    metrics = ("bleu", "chrf", "ter", "exact", "wer", "per")
+    metrics = tuple(TEXT_METRICS)
     validated = metrics
-    usual_metrics = ("bleu", "chrf", "ter", "exact")
-    lower_is_better = frozenset({"ter", "wer", "per"})
+    usual_metrics = tuple(name for name, row in TEXT_METRICS.items() if row.is_usual)
+    lower_is_better = frozenset(name for name, row in TEXT_METRICS.items() if row.lower_is_better)
 
-    def __init__(self, source: TextCodec, target: TextCodec) -> None:
-        self.source = source
-        self.target = target
+    source: TextCodec
+    target: TextCodec
 
-    @classmethod
-    def learn(cls, rows: Rows, text: TextConfig) -> "Translate":  # type: ignore[override]
-        """Learns the tokenizers from pairs of texts, read as often as needed."""
-        return cls(*learn_codecs(rows, text))
+    def with_codecs(self, source: TextCodec, target: TextCodec) -> Self:
+        """The task with these codecs."""
+        task = self.without_codecs()
+        task.source = task.codec = source
+        task.target = target
+        return task
+
+    def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
+        """Trains the tokenizers on pairs of texts, read as often as needed."""
+        return self.with_codecs(*fit_codecs(rows, text))
 
     @property
     def is_shared(self) -> bool:
         """Whether both sides have one vocabulary."""
         return self.source.tokenizer is self.target.tokenizer
 
-    def save(self, folder: Path) -> None:
+    def save_codecs(self, folder: Path) -> None:
         """`tokenizer.json`, or one file per side."""
         if self.is_shared:
             self.source.save(folder / "tokenizer.json")
@@ -92,12 +94,11 @@ class Translate(Task):
             self.source.save(folder / "source.tokenizer.json")
             self.target.save(folder / "target.tokenizer.json")
 
-    @classmethod
-    def load(cls, folder: Path) -> "Translate":
+    def load_codecs(self, folder: Path) -> Self:
         if (folder / "tokenizer.json").exists():
             source = TextCodec.load(folder / "tokenizer.json", reads=True)
-            return cls(source, TextCodec(source.tokenizer))
-        return cls(
+            return self.with_codecs(source, TextCodec(source.tokenizer))
+        return self.with_codecs(
             TextCodec.load(folder / "source.tokenizer.json", reads=True),
             TextCodec.load(folder / "target.tokenizer.json"),
         )
@@ -108,18 +109,12 @@ class Translate(Task):
         return {"source": self.source, "target": self.target}
 
     @property
-    def vocabularies(self) -> Vocabularies:
+    def vocabularies(self) -> VocabularySizes:
         sizes = self.source.tokenizer.size, self.target.tokenizer.size
-        return Vocabularies(*sizes, self.is_shared, head="words")
+        return VocabularySizes(*sizes, self.is_shared, head="words")
 
     def describe(self) -> dict[str, Any]:
-        sizes = self.vocabularies
-        return {
-            "kind": self.target.tokenizer.settings.kind,
-            "source": sizes.source,
-            "target": sizes.target,
-            "shared": sizes.shared,
-        }
+        return {**super().describe(), "kind": self.target.tokenizer.settings.kind}
 
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
@@ -137,11 +132,11 @@ class Translate(Task):
 
     def validator(
         self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig
-    ) -> DecodedValidator:
-        return DecodedValidator(self, store, metric, sample, search)
+    ) -> "TranslationValidator":
+        return TranslationValidator(self, store, metric, sample, search)
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Tensor]:
-        """A batch of given texts."""
+        """A batch of texts."""
         encoded = self.source.encode_batch(sources), self.target.encode_batch(targets)
         return pair_batch(*encoded, self.target.bos)
 
@@ -156,13 +151,13 @@ class Translate(Task):
         constraints: Sequence[Constraints] | None = None,
         ids: Sequence[int] | None = None,
     ) -> list[list[Hypothesis]]:
-        """The n best outputs of each encoded source, in the order given.
+        """The n best outputs of each encoded source, in their order.
 
         Args:
-            limits: largest output length of each, in place of the settings' rule.
+            limits: largest output length of each, instead of the settings' rule.
             prefixes: how each output has to begin.
             constraints: terms that each output must and must not hold.
-            ids: what random draws depend on; the place in `sources` when not given.
+            ids: seeds of the random draws; the index in `sources` if left out.
 
         Raises:
             ConfigError: prefixes or constraints with a method that has none.
@@ -193,8 +188,8 @@ class Translate(Task):
             for rows in decode_batches(lengths, width, processes):
                 batches.append([chosen[i] for i in rows])
         n_hypotheses = max(map(len, batches), default=0) * config.beam
-        with fitting_threads(model, n_hypotheses):
-            return side_by_side(find, batches, processes)
+        with single_thread_if_small(model, n_hypotheses):
+            return map_batches(find, batches, processes)
 
     def trace(
         self,
@@ -215,14 +210,14 @@ class Translate(Task):
         prefixes = [] if prefix is None else [prefix]
         tracer = Tracer(1, self.target.eos, config)
         limits = _limits(batch, config, prefixes)
-        common: Any = {**self._marks, "config": config, "limits": limits, "tracer": tracer}
+        common: Any = {**self._special_tokens, "config": config, "limits": limits, "tracer": tracer}
         common["rules"] = self._rules(batch, config, limits, prefixes)
         if constraints:
             text = self.target.decode
-            [found] = constrained(model, batch, [constraints], text=text, **common)
+            [outputs] = constrained(model, batch, [constraints], text=text, **common)
         else:
-            [found] = beam(model, batch, **common)
-        return found, tracer.traces()[0]
+            [outputs] = beam(model, batch, **common)
+        return outputs, tracer.traces()[0]
 
     def _search(
         self,
@@ -235,11 +230,11 @@ class Translate(Task):
         ids: list[int],
     ) -> list[list[Hypothesis]]:
         if config.method == "exhaustive":
-            found = exhaustive(model, batch, **self._marks, config=config, limits=limits)
-            return [[replace(one.best, proven=one.proven)] for one in found]
+            results = exhaustive(model, batch, **self._special_tokens, config=config, limits=limits)
+            return [[replace(result.best, proven=result.proven)] for result in results]
         limits = _limits(batch, config, prefixes) if limits is None else limits
         rules = self._rules(batch, config, limits, prefixes)
-        common: Any = {**self._marks, "config": config, "limits": limits, "rules": rules}
+        common: Any = {**self._special_tokens, "config": config, "limits": limits, "rules": rules}
         if config.method == "sample":
             return sample(model, batch, **common, ids=ids)
         if any(constraints):
@@ -250,25 +245,24 @@ class Translate(Task):
 
     def _rules(
         self, batch: Batch, config: SearchConfig, limits: Tensor, prefixes: list[Prefix]
-    ) -> Rules | None:
-        is_open = any(prefix.opening for prefix in prefixes)
-        return make_rules(
+    ) -> LogitsRules | None:
+        return make_logits_rules(
             batch,
             config,
             eos=self.target.eos,
             limits=limits,
             prefixes=prefixes,
-            spellings=self._spellings if is_open else None,
+            spellings=lambda: self._spellings,
         )
 
     @property
-    def _marks(self) -> Any:
-        """Between which an output is searched."""
+    def _special_tokens(self) -> Any:
+        """The tokens that start and end an output."""
         return {"bos": self.target.bos, "eos": self.target.eos}
 
     @cached_property
-    def _spellings(self) -> Spellings:
-        return Spellings(self.target.tokenizer.spellings())
+    def _spellings(self) -> TokenBytes:
+        return TokenBytes(self.target.tokenizer.spellings())
 
     @staticmethod
     def _sources(sources: Sequence[np.ndarray], device: torch.device) -> dict[str, Tensor]:
@@ -290,24 +284,10 @@ class Translate(Task):
         tokenized: bool = False,
         resamples: int = 0,
     ) -> Score:
-        """One metric of outputs against references.
-
-        `wer` and `per` are those of pronunciation papers: words that match none of their
-        references, and edits of symbols.
-        """
-        if name == "exact":
-            return exact_match(outputs, references)
-        if name == "chrf":
-            return chrf(outputs, references, resamples=resamples)
-        if name == "ter":
-            return ter(outputs, references, resamples=resamples)
-        if name == "bleu":
-            return bleu(outputs, references, tokenized=tokenized, resamples=resamples)
-        if name == "wer":
-            return word_error_rate(outputs, references)
-        if name == "per":
-            return phoneme_error_rate(outputs, references, resamples=resamples)
-        raise self.unknown_metric(name)
+        """One metric of `TEXT_METRICS` of outputs against references."""
+        if name not in TEXT_METRICS:
+            raise self.unknown_metric(name)
+        return TEXT_METRICS[name](outputs, references, tokenized, resamples)
 
 
 def _check_method(
@@ -315,24 +295,77 @@ def _check_method(
     prefixes: Sequence[Prefix] | None,
     constraints: Sequence[Constraints] | None,
 ) -> None:
-    """Refuses what a method would have to pass over."""
-    asked = {
+    """Refuses requests that the search method cannot obey."""
+    requests = {
         "a beginning": any(prefix.tokens or prefix.opening for prefix in prefixes or ()),
         "required or forbidden terms": any(constraints or ()),
     }
-    able = {"beam": asked.keys(), "sample": {"a beginning"}, "exhaustive": set()}
-    for name, is_asked in asked.items():
-        if is_asked and name not in able[config.method]:
+    able = {"beam": requests.keys(), "sample": {"a beginning"}, "exhaustive": set()}
+    for name, is_made in requests.items():
+        if is_made and name not in able[config.method]:
             raise ConfigError(
                 f'method = "{config.method}" cannot search with {name}; set method = "beam"'
             )
 
 
 def _limits(batch: Batch, config: SearchConfig, prefixes: list[Prefix]) -> Tensor:
-    """The settings' limits, with room after each beginning that was given."""
+    """The settings' limits, with room after each prefix."""
     limits = length_limits(batch, config)
     if not prefixes:
         return limits
-    given = torch.tensor([len(p.tokens) + len(p.opening) for p in prefixes], device=limits.device)
+    lengths = torch.tensor([len(p.tokens) + len(p.opening) for p in prefixes], device=limits.device)
     room = max(1, config.max_extra)  # END at least
-    return torch.where(given > 0, limits.maximum(given + room), limits)
+    return torch.where(lengths > 0, limits.maximum(lengths + room), limits)
+
+
+# Stands in references for what the tokenizer does not know. Unicode keeps this code point from ever
+# being a character, so no output has it: an unknown counts as wrong, whatever the output says.
+NEVER_RIGHT = "\ufdd0"
+
+
+class TranslationValidator(Validator):
+    """Loss, exact match, BLEU and the metric that runs are judged by.
+
+    References are what the tokenizer makes of the text: in lower case if it lowers, and never
+    matched where it knows no token. `evaluate` compares with the text itself.
+
+    Args:
+        metric: what runs are judged by: `loss` or a metric of the task.
+        sample: how many examples are decoded.
+    """
+
+    def __init__(
+        self, task: "Translate", store: Store, metric: str, sample: int, search: SearchConfig
+    ) -> None:
+        super().__init__(metric, task.prefers_less(metric))
+        self.task = task
+        self.store = store
+        self.search = search
+        # Spread over the set, whose order may mean something.
+        step = max(1, len(store) // sample)
+        self.chosen = list(range(0, len(store), step))[:sample]
+        targets = [store["target"][i].tolist() for i in self.chosen]
+        self.references = [task.target.decode(ids) for ids in targets]
+        self._judged_by = [task.target.decode(ids, unknown=NEVER_RIGHT) for ids in targets]
+        self.sources = [task.source.decode(store["source"][i].tolist()) for i in self.chosen]
+
+    def batches(self) -> Iterator[Batch]:
+        for indices in Batches(self.store, self.task.lengths, TOKENS, seed=0).epoch(0):
+            yield self.task.batch(self.store, indices)
+
+    def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:
+        outputs = self._outputs(objective, limited)
+        names = dict.fromkeys(("bleu", "exact", self.metric))
+        figures = {
+            name: self.task.judge(name, outputs, self._judged_by).value
+            for name in names
+            if name != "loss"
+        }
+        rows = list(zip(self.sources, outputs, self.references, strict=True))
+        return Validation(figures, rows[:SAMPLES])
+
+    def _outputs(self, objective: Objective, limited: bool) -> list[str]:
+        sources = [self.store["source"][i] for i in self.chosen]
+        limits = [len(self.store["target"][i]) for i in self.chosen] if limited else None
+        outputs = self.task.predict(objective.model, sources, self.search, limits)
+        return [self.task.text(hypotheses[0]) for hypotheses in outputs]

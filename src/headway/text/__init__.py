@@ -1,22 +1,18 @@
 """Text to numbers and back: normalising, tokenizers, control tokens. Imports no torch."""
 
-from headway.text.bpe_trace import Merge, bpe_merges
-from headway.text.config import TokenizerConfig
-from headway.text.frame import Frame
-from headway.text.learn import train_tokenizer, vocabulary_size
-from headway.text.specials import BOS, EOS, PAD, UNK
-from headway.text.tokenizer import Tokenizer
+from .config import TokenizerConfig
+from .special_tokens import BOS, EOS, PAD, UNK, SpecialTokenTemplate
+from .tokenizer import Tokenizer
+from .train import train_tokenizer, vocabulary_size
 
 __all__ = [
     "BOS",
     "EOS",
     "PAD",
     "UNK",
-    "Frame",
-    "Merge",
+    "SpecialTokenTemplate",
     "Tokenizer",
     "TokenizerConfig",
-    "bpe_merges",
     "train_tokenizer",
     "vocabulary_size",
 ]

@@ -17,22 +17,21 @@ from typing import Any
 
 import tokenizers
 
-from headway.errors import DataError, RunError
-from headway.text import layout
-from headway.text.config import TokenizerConfig
-from headway.text.dropout import BpeDropout
-from headway.text.frame import Frame
-from headway.text.layout import Content
-from headway.text.shown import show
-from headway.text.specials import (
+from ..errors import DataError, RunError
+from . import tokenizer_json
+from .bpe_dropout import BpeDropout
+from .config import TokenizerConfig
+from .detokenize import readable, spell
+from .pretokenize import build_cutter
+from .special_tokens import (
     SPECIALS,
     UNKNOWN,
+    SpecialTokenTemplate,
     all_specials,
     shown_name,
     vocabulary_name,
 )
-from headway.text.spelling import spell
-from headway.text.split import build_cutter
+from .tokenizer_json import Content
 
 _KEY = "headway"  # inside "model", where the library skips keys it does not know
 # 1: learned, its control tokens in order, no begin mark. 2: control tokens by name, and the frame.
@@ -56,20 +55,20 @@ class Tokenizer:
         content: Content,
         settings: TokenizerConfig,
         specials: Mapping[str, int],
-        frame: Frame,
+        frame: SpecialTokenTemplate,
         size: int = 0,
     ) -> None:
         self._content, self._settings, self._frame = content, settings, frame
         self._specials = dict(specials)
-        self.spelling = layout.spelling_of(content)
-        pieces = layout.numbered_pieces(content)
+        self.spelling = tokenizer_json.spelling_of(content)
+        pieces = tokenizer_json.numbered_pieces(content)
         ids = range(max(size, max(pieces) + 1))
         self._pieces = [pieces.get(i, vocabulary_name(f"unused {i}")) for i in ids]
         named = {self._pieces[i] for i in specials.values()}
-        self._controls = layout.control_pieces(content) | named
+        self._controls = tokenizer_json.control_pieces(content) | named
         written = pieces.keys() - {i for i, piece in pieces.items() if piece in self._controls}
         self._silent = frozenset(ids) - written
-        self._backend = _backend(layout.working_copy(content, self._controls))
+        self._backend = _backend(tokenizer_json.working_copy(content, self._controls))
         self._decoder = self._backend.decoder
 
     @property
@@ -88,7 +87,7 @@ class Tokenizer:
         return dict(self._specials)
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> SpecialTokenTemplate:
         """The marks around texts that are only read."""
         return self._frame
 
@@ -100,12 +99,12 @@ class Tokenizer:
     @property
     def puts_space(self) -> bool:
         """Whether a text is read as if one space stood before it."""
-        return layout.puts_space(self._content)
+        return tokenizer_json.puts_space(self._content)
 
     @property
     def parts_words(self) -> bool:
         """Whether white space only parts words, and every word is written with one space."""
-        return layout.splits_at_spaces(self._content)
+        return tokenizer_json.splits_at_spaces(self._content)
 
     def clean(self, text: str) -> str:
         """`text` normalised and in the case of the settings: what is cut into tokens."""
@@ -211,14 +210,16 @@ class Tokenizer:
         return [self._shown[index] for index in ids]
 
     def spellings(self) -> list[bytes]:
-        """The bytes that each id adds to a text, as `text/spelling.py` explains."""
+        """The bytes that each id adds to a text, as `text/detokenize.py` explains."""
         return self._spellings
 
     def to_json(self) -> str:
         """The text of tokenizer.json."""
         own: dict[str, Any] = {"format": 1, "settings": asdict(self._settings)}
         names = {name: self._pieces[index] for name, index in self._specials.items()}
-        if self._frame == Frame() and names == {name: vocabulary_name(name) for name in names}:
+        if self._frame == SpecialTokenTemplate() and names == {
+            name: vocabulary_name(name) for name in names
+        }:
             own["specials"] = list(names)
         else:
             own |= {"format": 2, "specials": names, "frame": asdict(self._frame), "size": self.size}
@@ -254,10 +255,18 @@ class Tokenizer:
         try:
             settings = TokenizerConfig(**own["settings"])
             if own["format"] == 1:
-                specials, frame, size = all_specials(own["specials"][len(SPECIALS) :]), Frame(), 0
+                specials, frame, size = (
+                    all_specials(own["specials"][len(SPECIALS) :]),
+                    SpecialTokenTemplate(),
+                    0,
+                )
                 names = {special: vocabulary_name(special) for special in specials}
             else:
-                names, frame, size = own["specials"], Frame(**own["frame"]), own["size"]
+                names, frame, size = (
+                    own["specials"],
+                    SpecialTokenTemplate(**own["frame"]),
+                    own["size"],
+                )
             return cls(content, settings, _numbered(content, names), frame, size)
         except Exception as error:  # the library raises plain Exception for any malformed part
             reason = " ".join(str(error).split())
@@ -270,7 +279,7 @@ class Tokenizer:
         cls,
         path: str | os.PathLike[str],
         roles: Mapping[str, str | int],
-        frame: Frame,
+        frame: SpecialTokenTemplate,
         size: int = 0,
     ) -> "Tokenizer":
         """A tokenizer from elsewhere, by its tokenizer.json, which is kept as it is.
@@ -300,7 +309,7 @@ class Tokenizer:
             )
         try:
             specials = _numbered(content, roles)
-            kind = layout.KINDS[content["model"]["type"]]
+            kind = tokenizer_json.KINDS[content["model"]["type"]]
             return cls(content, TokenizerConfig(kind=kind), specials, frame, size)
         except ValueError as error:
             raise RunError(f"{path}: {error}") from None
@@ -308,13 +317,15 @@ class Tokenizer:
     @cached_property
     def _continuing(self) -> tokenizers.Tokenizer:
         """The library's tokenizer for what goes on with a text: no space is put before it."""
-        return _backend(layout.continuing(layout.working_copy(self._content, self._controls)))
+        return _backend(
+            tokenizer_json.continuing(tokenizer_json.working_copy(self._content, self._controls))
+        )
 
     @cached_property
     def _normalizer(self) -> tokenizers.normalizers.Normalizer | None:
         """What is done to a text before it is cut, nothing put before it."""
         nothing = {"added_tokens": [], "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""}}
-        return _backend(layout.continuing(self._content) | nothing).normalizer
+        return _backend(tokenizer_json.continuing(self._content) | nothing).normalizer
 
     @cached_property
     def _cut(self) -> Callable[[str], list[str]]:
@@ -335,7 +346,7 @@ class Tokenizer:
     def _shown(self) -> list[str]:
         ours = {vocabulary_name(name): shown_name(name) for name in self._specials}
         return [
-            ours.get(piece) or (piece if index in self._silent else show(piece, self.spelling))
+            ours.get(piece) or (piece if index in self._silent else readable(piece, self.spelling))
             for index, piece in enumerate(self._pieces)
         ]
 
@@ -364,7 +375,7 @@ def _numbered(content: Content, names: Mapping[str, str | int]) -> dict[str, int
     Raises:
         ValueError: there is no such token.
     """
-    pieces = layout.numbered_pieces(content)
+    pieces = tokenizer_json.numbered_pieces(content)
     ids = {piece: index for index, piece in pieces.items()}
     for special, token in names.items():
         if token not in ids and token not in pieces:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 
-from .settings import TrainConfig
+from .config import TrainConfig
 
 MEASURED_SHARE = 0.02  # of the budget
 MEASURED_SECONDS = (2.0, 20.0)

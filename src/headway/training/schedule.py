@@ -1,17 +1,69 @@
-"""Learning rate as a function of the update, peak at the end of the warm-up."""
+"""Learning rate as a function of the update: a linear warm-up to the peak, then a schedule.
+
+A schedule is a function in the table `SCHEDULES`; the first line of its docstring is what the
+reference of the run file says of it.
+"""
 
 import math
+from collections.abc import Callable
+
+from ..errors import ConfigError
+
+Schedule = Callable[[int, int, int], float]
+"""The share of the peak at update `step` (counted from 1) of `total`, after `warmup` updates."""
+
+DECAY_SHARE = 0.1
+"""Of all updates: the length of the decay of `wsd`."""
 
 
-def learning_rate(kind: str, peak: float, step: int, warmup: int, total: int) -> float:
-    """The rate of update `step` (counted from 1) of `total`."""
+def learning_rate(name: str, peak: float, step: int, warmup: int, total: int) -> float:
+    """The rate of update `step` (counted from 1) of `total`.
+
+    Raises:
+        ConfigError: no schedule has this name.
+    """
+    if name not in SCHEDULES:
+        raise ConfigError(f"no schedule {name!r}; expected one of {', '.join(SCHEDULES)}")
     if step <= warmup:
         return peak * step / warmup
-    if kind == "constant":
-        return peak
-    if kind == "inverse_sqrt":
-        return peak * math.sqrt(max(warmup, 1) / step)
-    done = min((step - warmup) / max(total - warmup, 1), 1.0)
-    if kind == "linear":
-        return peak * (1.0 - done)
-    return peak * 0.5 * (1.0 + math.cos(math.pi * done))
+    return peak * SCHEDULES[name](step, warmup, total)
+
+
+def cosine(step: int, warmup: int, total: int) -> float:
+    """down to zero along a half cosine"""
+    return 0.5 * (1.0 + math.cos(math.pi * _progress(step, warmup, total)))
+
+
+def inverse_sqrt(step: int, warmup: int, total: int) -> float:
+    """as 1/sqrt(step), the original, whose peak is `1 / sqrt(d_model * warmup)`"""
+    return math.sqrt(max(warmup, 1) / step)
+
+
+def linear(step: int, warmup: int, total: int) -> float:
+    """down to zero along a line"""
+    return 1.0 - _progress(step, warmup, total)
+
+
+def constant(step: int, warmup: int, total: int) -> float:
+    """level"""
+    return 1.0
+
+
+def warmup_stable_decay(step: int, warmup: int, total: int) -> float:
+    """level, then down to zero along a line over the last tenth of the updates (Hu et al. 2024)"""
+    decay = max(1, round(DECAY_SHARE * total))
+    return 1.0 - _progress(step, max(warmup, total - decay), total)
+
+
+def _progress(step: int, start: int, total: int) -> float:
+    """How much of the way from `start` to `total` is done, from 0 to 1."""
+    return min(max((step - start) / max(total - start, 1), 0.0), 1.0)
+
+
+SCHEDULES: dict[str, Schedule] = {
+    "cosine": cosine,
+    "inverse_sqrt": inverse_sqrt,
+    "linear": linear,
+    "constant": constant,
+    "wsd": warmup_stable_decay,
+}

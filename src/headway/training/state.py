@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import RunError
-from ..runs.module import set_weights, weights_of
+from ..models.state_dict import set_weights, weights_of
 
 
 @dataclass

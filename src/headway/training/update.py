@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ..tasks.loss import Batch, Objective
-from .processes import Processes
+from ..tasks.base import Batch, Objective
+from .distributed import Processes
 from .seeds import microbatch_seed
 
 

@@ -1,15 +1,16 @@
-"""The page a finished run leaves behind: figures, curves, samples, attention, what to type next.
+"""The report page of a run: scores, settings, samples, curves, attention, next commands.
 
-All of it is plain data that the caller has gathered; a part that is empty is left out.
+All of it is plain data that the caller has gathered; a part that is empty is left out. Text is in
+the HTML itself; curves and attention maps are drawn by the components of the inspection page.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
 
-from headway.view.curves import Record, chart, has_values
-from headway.view.heatmap import heatmap
-from headway.view.page import Section, page, text
+from .labels import check_labels
+from .page import render_page
+from .training_log import Row, training_rows
 
 
 class Figure(Protocol):
@@ -93,7 +94,7 @@ class ReportData:
     facts: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, Sequence[Figure]] = field(default_factory=dict)
-    records: Sequence[Record] = ()
+    records: Sequence[Mapping[str, Any]] = ()
     metrics: Mapping[str, str] = field(default_factory=dict)
     samples: Sequence[Sample] = ()
     histories: Sequence[History] = ()
@@ -103,170 +104,32 @@ class ReportData:
 
 
 def report(data: ReportData) -> str:
-    """The whole page as one HTML string."""
-    parts = {
-        "Scores": _scores(data.scores),
-        "This run": _facts(data.facts) + _facts(data.machine),
-        "Samples": _samples(data.samples),
-        "Training": _curves(data.records, data.metrics),
-        "Outputs while it learned": "".join(_history(history) for history in data.histories),
-        "Attention": "".join(heatmap(p.weights, p.rows, p.columns, p.title) for p in data.pictures),
-        "Notes": _notes(data.notes),
-        "What to type next": _commands(data.commands),
+    """The whole page as one HTML string.
+
+    Raises:
+        DataError: the labels of a picture do not fit its weights.
+    """
+    for picture in data.pictures:
+        check_labels(picture.weights, picture.rows, picture.columns, "heat map", "weight")
+    rows = _curve_rows(data.records, data.metrics)
+    drawn = {
+        "rows": rows,
+        "metrics": data.metrics,
+        "pictures": [asdict(picture) for picture in data.pictures],
     }
-    wrappers = {"This run": "card", "Training": "charts", "Attention": "pictures"}
-    wrappers |= {"Notes": "card notes", "What to type next": "card"}
-    sections = [
-        Section(
-            title, f'<div class="{wrappers[title]}">{body}</div>' if title in wrappers else body
-        )
-        for title, body in parts.items()
-        if body
-    ]
-    return page(data.title, sections, data.subtitle)
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    if not facts:
-        return ""
-    items = "".join(
-        f'<div><dt>{text(label)}</dt><dd dir="auto">{text(value)}</dd></div>'
-        for label, value in facts.items()
-    )
-    return f'<dl class="facts">{items}</dl>'
-
-
-def _scores(groups: Mapping[str, Sequence[Figure]]) -> str:
-    return "".join(
-        f'<h3>{text(title)}</h3><div class="scores">'
-        + "".join(_score(figure) for figure in figures)
-        + "</div>"
-        for title, figures in groups.items()
-        if figures
+    return render_page(
+        "report.html",
+        "report_page",
+        title=data.title,
+        report=data,
+        has_curves=bool(rows),
+        data=drawn,
     )
 
 
-def _score(figure: Figure) -> str:
-    interval = "no interval"
-    if figure.low is not None and figure.high is not None:
-        interval = f"95% interval {figure.low:.2f} to {figure.high:.2f}"
-    signature = text(figure.signature).replace("|", "|<wbr>")  # lines break between its fields
-    return (
-        f'<div class="card score"><div class="name">{text(figure.name)}</div>'
-        f'<div class="value">{figure.value:.2f}</div><div class="interval">{interval}</div>'
-        f'<div class="signature">{signature}</div></div>'
-    )
-
-
-def _curves(records: Sequence[Record], metrics: Mapping[str, str]) -> str:
-    by_minutes = has_values(records, "minutes")
-    x, x_label = ("minutes", "minutes of training") if by_minutes else ("step", "step")
-    charts: list[tuple[str, dict[str, str]]] = [
-        ("Loss", {"loss": "training", "valid_loss": "validation"}),
-        *((f"{label} on validation data", {key: label}) for key, label in metrics.items()),
-        ("Learning rate", {"lr": "learning rate"}),
-        ("Speed", {"tokens_per_second": "tokens per second"}),
-    ]
-    drawn = []
-    for title, series in charts:
-        present = {key: label for key, label in series.items() if has_values(records, key)}
-        if present:
-            drawn.append(chart(records, present, title, x, x_label))
-    return "".join(drawn)
-
-
-def _table(head: Sequence[str], rows: Iterator[str]) -> str:
-    cells = "".join(f"<th{_numeric(title)}>{text(title)}</th>" for title in head)
-    return (
-        f'<div class="card table-card scroll"><table class="rows"><thead><tr>{cells}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _numeric(title: str) -> str:
-    return ' class="number"' if title in ("Confidence", "Step", "Minutes") else ""
-
-
-def _samples(samples: Sequence[Sample]) -> str:
-    if not samples:
-        return ""
-    optional = {
-        "Expected": any(s.expected is not None for s in samples),
-        "Confidence": any(s.confidence is not None for s in samples),
-        "": any(s.is_right is not None for s in samples),
-    }
-    shown = [title for title, is_shown in optional.items() if is_shown]
-    return _table(["Input", "Output", *shown], (_sample(sample, shown) for sample in samples))
-
-
-def _sample(sample: Sample, shown: Sequence[str]) -> str:
-    cells = [_words(sample.source), _words(sample.output)]
-    if "Expected" in shown:
-        cells.append(_words(sample.expected or ""))
-    if "Confidence" in shown:
-        cells.append(f'<td class="number">{_confidence(sample.confidence)}</td>')
-    if "" in shown:
-        cells.append(f"<td>{_mark(sample.is_right)}</td>")
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _words(words: str) -> str:
-    return f'<td dir="auto">{text(words)}</td>'
-
-
-def _confidence(probability: float | None) -> str:
-    if probability is None:
-        return ""
-    percent = 100 * min(max(probability, 0.0), 1.0)
-    meter = f'<span class="meter" aria-hidden="true"><i style="width:{percent:.1f}%"></i></span>'
-    return f'{meter}<span class="percent">{percent:.1f}%</span>'
-
-
-def _mark(is_right: bool | None) -> str:
-    if is_right is None:
-        return ""
-    kind, sign, word = ("good", "✓", "right") if is_right else ("bad", "✗", "wrong")
-    return f'<span class="mark {kind}">{sign} {word}</span>'
-
-
-def _history(history: History) -> str:
-    has_minutes = any(moment.minutes is not None for moment in history.moments)
-    head = ["Step", *(["Minutes"] if has_minutes else []), "Output"]
-    return (
-        f'<div class="history"><h3><bdi>{text(history.source)}</bdi></h3>'
-        f"{_table(head, _moments(history, has_minutes))}</div>"
-    )
-
-
-def _moments(history: History, has_minutes: bool) -> Iterator[str]:
-    for moment in history.moments:
-        minutes = "" if moment.minutes is None else f"{moment.minutes:.1f}"
-        cells = f'<td class="number">{moment.step:,}</td>'
-        cells += f'<td class="number">{minutes}</td>' if has_minutes else ""
-        yield f"<tr>{cells}{_words(moment.output)}</tr>"
-    if history.expected is not None:
-        span = 2 if has_minutes else 1
-        yield f'<tr class="expected"><td class="number" colspan="{span}">expected</td>'
-        yield f"{_words(history.expected)}</tr>"
-
-
-def _notes(notes: Mapping[str, Sequence[str]]) -> str:
-    return "".join(
-        f"<h3>{text(heading)}</h3><ul>"
-        + "".join(f'<li dir="auto">{text(line)}</li>' for line in lines)
-        + "</ul>"
-        for heading, lines in notes.items()
-        if lines
-    )
-
-
-def _commands(commands: Sequence[Command]) -> str:
-    if not commands:
-        return ""
-    items = "".join(
-        f"<div><dt><code>{text(command.line)}</code></dt>"
-        + (f"<dd>{text(command.purpose)}</dd>" if command.purpose else "")
-        + "</div>"
-        for command in commands
-    )
-    return f'<dl class="commands">{items}</dl>'
+def _curve_rows(records: Sequence[Mapping[str, Any]], metrics: Mapping[str, str]) -> list[Row]:
+    """The rows with figures that a chart shows, without their samples."""
+    keys = {"loss", "valid_loss", "lr", "tokens_per_second", *metrics}
+    shown = {"step", "minutes", *keys}
+    rows = [{key: row[key] for key in row if key in shown} for row in training_rows(records)]
+    return [row for row in rows if keys & set(row)]

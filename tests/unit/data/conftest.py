@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from headway.text import Frame
+from headway.text import SpecialTokenTemplate
 
 
 class WordTokenizer:
     """Words by their place in a fixed list, after four control ids; anything else is unknown."""
 
-    frame = Frame()
+    frame = SpecialTokenTemplate()
     specials = {"pad": 0, "bos": 1, "eos": 2, "unk": 3}  # noqa: RUF012
 
     def __init__(self, words: str, size: int | None = None) -> None:

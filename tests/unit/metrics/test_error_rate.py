@@ -7,6 +7,7 @@ from headway.metrics.error_rate import (
     character_error_rate,
     edit_distance,
     phoneme_error_rate,
+    sequence_error_rate,
     word_error_rate,
 )
 
@@ -42,14 +43,44 @@ def test_distance_equals_the_textbook_table(first, second):
     assert edit_distance(first, second) == table_distance(first, second)
 
 
-def test_word_is_right_if_any_pronunciation_matches():
-    score = word_error_rate(
+def test_a_sequence_is_right_if_any_reference_matches():
+    score = sequence_error_rate(
         ["T AH0", "K AE1 T", "X", " D  AO1 G "],
         [["T UW1", "T AH0"], ["K AE1 T"], ["Y", "Z"], ["D AO1 G"]],
     )
     assert score.value == 25
     assert score.low < 25 < score.high
-    assert score.signature == "wer|any-of-references|n:4|nrefs:var|interval:wilson95"
+    assert score.name == "SER"
+    assert score.signature == "ser|any-of-references|n:4|nrefs:var|interval:wilson95"
+
+
+def test_word_error_rate_counts_edits_of_words_as_for_speech():
+    # one word substituted and one inserted of four, and one deleted of two: 3/6
+    outputs = ["the cat sit there down", "hello"]
+    score = word_error_rate(outputs, ["the cat sat down", "hello world"], resamples=50)
+    assert score.name == "WER"
+    assert score.value == pytest.approx(50.0)
+    assert (score.low, score.high) == (50.0, 50.0)
+    assert score.signature == (
+        "wer|edits-of-words|nearest-reference|n:2|nrefs:1|interval:bootstrap95|bs:50|seed:12345"
+    )
+
+
+def test_word_error_rate_takes_the_nearest_of_several_references():
+    references = [["a b c d", "a b x"], ["e f"]]
+    assert word_error_rate(["a b c", "e f"], references, resamples=0).value == pytest.approx(
+        100 / (4 + 2)  # one edit to either; the first of equals counts, of four words
+    )
+    assert word_error_rate(["a b x", "e f"], references, resamples=0).value == 0.0
+
+
+@given(st.lists(st.text("ab ", max_size=12), min_size=1, max_size=4))
+def test_words_are_the_symbols_of_the_phoneme_error_rate(outputs):
+    references = ["a b ab"] * len(outputs)
+    words, symbols = (
+        rate(outputs, references, resamples=0) for rate in (word_error_rate, phoneme_error_rate)
+    )
+    assert words.value == symbols.value
 
 
 def test_phoneme_error_rate_takes_the_nearest_alternative_and_its_length():
@@ -84,5 +115,7 @@ def test_empty_references():
 def test_errors_in_words():
     with pytest.raises(DataError, match=r"^no outputs to score"):
         word_error_rate([], [])
+    with pytest.raises(DataError, match=r"^no outputs to score"):
+        sequence_error_rate([], [])
     with pytest.raises(DataError, match=r"^1 outputs but 2 references"):
         phoneme_error_rate(["A"], ["A", "B"])

@@ -5,11 +5,11 @@ import torch
 
 from headway.errors import DataError
 from headway.models.convolutional import Convolutional, ConvolutionalConfig
-from headway.models.family import Vocabularies
+from headway.models.family import VocabularySizes
 from headway.nn.capture import capture
 from headway.nn.positions import NoPositions
 
-SIZES = Vocabularies(9, 9, True)
+SIZES = VocabularySizes(9, 9, True)
 KERNELS = [1, 2, 3, 4]
 
 
@@ -137,7 +137,7 @@ def test_states_start_with_the_variance_of_embeddings():
     Attention that is not quite uniform adds a little in every layer of the decoder. Positions are
     learned ones: sines are alike in all words, so that their mean is no smaller.
     """
-    sizes = Vocabularies(500, 500, True)
+    sizes = VocabularySizes(500, 500, True)
     for n in (1, 8):
         layers = {"encoder_layers": n, "decoder_layers": n}
         model = make(sizes, d_model=64, positions="learned", dropout=0.0, **layers)

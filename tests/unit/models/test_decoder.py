@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.models.decoder import Decoder, DecoderConfig
 from headway.nn.capture import capture
 
-SIZES = Vocabularies(11, 11, True)
+SIZES = VocabularySizes(11, 11, True)
 
 
 def make(**given):
@@ -68,5 +68,5 @@ def test_order_is_told_unless_it_is_not(positions):
 
 
 def test_settings_that_do_not_fit():
-    with pytest.raises(ValueError, match="rotary positions turn pairs; d_head=5 is odd"):
+    with pytest.raises(ValueError, match="rotary positions rotate pairs; d_head=5 is odd"):
         make(d_model=10)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.models.encoder import BERT, USUAL, EncoderConfig
 
 WORDS = 30_522
@@ -20,7 +20,7 @@ PUBLISHED = {"bert-tiny": 4.4, "bert-mini": 11.3, "bert-small": 29.1, "bert-base
 
 @pytest.mark.parametrize("preset", COUNTS)
 def test_counts_agree_with_the_published_ones(preset):
-    sizes = Vocabularies(WORDS, WORDS, shared=True, head="masked_next")
+    sizes = VocabularySizes(WORDS, WORDS, shared=True, head="masked_next")
     config = EncoderConfig(preset=preset).resolve(1, sizes)
     with torch.device("meta"):  # shapes alone
         model = FAMILIES["encoder"].build(config, sizes)
@@ -37,12 +37,12 @@ def test_a_preset_of_bert_decides_what_is_left_out_and_nothing_else():
     given = EncoderConfig(preset="bert-mini", residual="pre", segments=0, pooler=False, d_ff=10)
     assert (given.residual, given.segments, given.pooler) == ("pre", 0, False)
     assert given.positions == "learned"
-    resolved = given.resolve(10**9, Vocabularies(9, 9, shared=True))
+    resolved = given.resolve(10**9, VocabularySizes(9, 9, shared=True))
     assert (resolved.d_model, resolved.layers, resolved.d_ff) == (256, 4, 10)
 
 
 def test_a_second_text_is_told_from_the_first_where_there_are_two_segments():
-    sizes = Vocabularies(9, 3, shared=False)
+    sizes = VocabularySizes(9, 3, shared=False)
     src = torch.tensor([[4, 5, 2, 6, 2]])
     batch = {"src": src, "src_valid": src != 0}
     paired = {**batch, "segment": torch.tensor([[0, 0, 0, 1, 1]])}

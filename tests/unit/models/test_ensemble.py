@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.models.ensemble import Ensemble
-from headway.models.table import TableModel
-from headway.search import SearchConfig, beam, forced, greedy
+from headway.search import SearchConfig, beam, greedy, score_targets
+from headway.teaching.table_model import TableModel
 
 BOS, EOS, V = 1, 2, 11
 LOG = math.log
@@ -27,7 +27,7 @@ OTHER = {
 
 
 def built(family, seed, vocabulary=V, **settings):
-    sizes = Vocabularies(vocabulary, vocabulary, shared=True)
+    sizes = VocabularySizes(vocabulary, vocabulary, shared=True)
     torch.manual_seed(seed)
     config = FAMILIES[family].config(d_model=8, dropout=0.0, **settings).resolve(10, sizes)
     model = FAMILIES[family].build(config, sizes)
@@ -127,7 +127,7 @@ def test_greedy_is_a_beam_of_one_and_forced_agrees(transformer, recurrent, batch
         assert hypothesis.tokens == other.tokens
         alone = {name: value[i : i + 1] for name, value in batch.items()}
         targets = torch.tensor([hypothesis.tokens + [EOS] * hypothesis.finished])
-        scores = forced(both, alone, targets, torch.ones_like(targets).bool(), bos=BOS)
+        scores = score_targets(both, alone, targets, torch.ones_like(targets).bool(), bos=BOS)
         assert scores.sum().item() == pytest.approx(hypothesis.log_prob, abs=1e-4)
 
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from headway.models import FAMILIES, Vocabularies
-from headway.models.family import Output, make_embeddings
+from headway.models import FAMILIES, VocabularySizes
+from headway.models.family import OutputLayer, make_embeddings
 
-SHARED = Vocabularies(11, 11, True, head="words")
-APART = Vocabularies(11, 7, False, head="words")
+SHARED = VocabularySizes(11, 11, True, head="words")
+APART = VocabularySizes(11, 7, False, head="words")
 SMALL = {
     "transformer": {
         "d_model": 8,
@@ -136,7 +136,7 @@ def test_all_that_was_counted_is_in_buffers_that_load_whatever_their_shapes(name
 
 def test_embeddings_have_unit_variance_once_scaled():
     torch.manual_seed(0)
-    for weight in make_embeddings("none", Vocabularies(2000, 2000, False), 64):
+    for weight in make_embeddings("none", VocabularySizes(2000, 2000, False), 64):
         assert (weight * 64**0.5).std().item() == pytest.approx(1.0, rel=0.02)
 
 
@@ -144,7 +144,7 @@ def test_embeddings_have_unit_variance_once_scaled():
     ("share", "matrices"), [("all", 1), ("target", 2), ("inputs", 2), ("none", 3)]
 )
 def test_embeddings_are_shared_as_asked(share, matrices):
-    source, target, output = make_embeddings(share, Vocabularies(9, 9, True), 4)
+    source, target, output = make_embeddings(share, VocabularySizes(9, 9, True), 4)
     assert len({id(source), id(target), id(output)}) == matrices
     assert (output is target) == (share in ("all", "target"))
     assert (source is target) == (share in ("all", "inputs"))
@@ -153,13 +153,13 @@ def test_embeddings_are_shared_as_asked(share, matrices):
 def test_two_vocabularies_cannot_share_one_matrix():
     for share in ("all", "inputs"):
         with pytest.raises(ValueError, match=f'"{share}" needs one vocabulary for source and'):
-            make_embeddings(share, Vocabularies(9, 8, False), 4)
+            make_embeddings(share, VocabularySizes(9, 8, False), 4)
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_output_layer(bias):
     torch.manual_seed(0)
-    output = Output(torch.nn.Parameter(torch.randn(9, 4)), bias)
+    output = OutputLayer(torch.nn.Parameter(torch.randn(9, 4)), bias)
     if bias:
         torch.nn.init.normal_(output.bias)
     hidden, targets = torch.randn(5, 4), torch.tensor([0, 8, 3, 3, 1])

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm
 
-from headway.models import FAMILIES, MaskedReader, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.models.encoder import EncoderConfig
+from headway.models.heads import MaskedLMModel
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
 
 SMALL = {"d_model": 8, "d_ff": 12, "n_heads": 2, "layers": 2, "dropout": 0.0}
@@ -18,7 +19,7 @@ configs = pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
 
 
 def build(config, head):
-    sizes = Vocabularies(9, 9, shared=True, head=head)
+    sizes = VocabularySizes(9, 9, shared=True, head=head)
     torch.manual_seed(1)
     return FAMILIES[config.family].build(config.resolve(10, sizes), sizes).eval()
 
@@ -31,7 +32,7 @@ def some_batch():
 @configs
 def test_a_logit_of_each_word_for_each_token_and_two_for_each_pair(config):
     model, batch = build(config, "masked_next"), some_batch()
-    assert isinstance(model, MaskedReader)
+    assert isinstance(model, MaskedLMModel)
     states, pooled = model(batch)
     assert (states.shape, pooled.shape) == ((2, 5, 8), (2, 8))
     assert model.token_logits(batch).shape == (2, 5, 9)

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from headway.errors import DataError
-from headway.models import FAMILIES, Reader, Vocabularies
+from headway.models import FAMILIES, EncoderModel, VocabularySizes
 from headway.models.encoder import EncoderConfig
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
 
-SIZES = Vocabularies(9, 3, shared=False)
+SIZES = VocabularySizes(9, 3, shared=False)
 SMALL = {"d_model": 8, "d_ff": 12, "n_heads": 2, "layers": 2, "dropout": 0.0}
 CASES = [
     EncoderConfig(**SMALL),
@@ -35,7 +35,7 @@ def batch_of(*texts):
 @cases
 def test_a_vector_of_each_text_and_a_logit_of_each_label(config):
     model, batch = build(config), batch_of([4, 5, 6, 2], [4, 2, 0, 0], [2, 0, 0, 0])
-    assert isinstance(model, Reader)
+    assert isinstance(model, EncoderModel)
     states, pooled = model(batch)
     assert (states.shape, pooled.shape) == ((3, 4, 8), (3, 8))
     assert torch.equal(model.logits(batch), model.output(pooled))

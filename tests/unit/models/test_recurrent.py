@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from headway.errors import ConfigError
-from headway.models.family import Vocabularies
+from headway.models.family import VocabularySizes
 from headway.models.recurrent import Recurrent, RecurrentConfig
 from headway.nn.attend import attend
 from headway.nn.capture import capture
-from headway.nn.random import drawing_from
-from headway.nn.scores import SCORES
+from headway.nn.rng import use_generator
+from headway.nn.scores import SCORES, LowRankSettings
 
-SIZES = Vocabularies(9, 9, True)
+SIZES = VocabularySizes(9, 9, True)
 FORMS = {
     "none": {"attention": "none"},
     "bahdanau": {"attention": "bahdanau"},
@@ -212,11 +212,11 @@ def test_nothing_is_drawn_from_the_default_generator(form):
     """Threads could not share it: micro-batches would have to be taken in turn."""
     model, given = make(dropout=0.5, layers=2, **FORMS[form]).train(), batch(USUAL)
     before, draws = torch.get_rng_state(), torch.Generator().manual_seed(3)
-    with drawing_from(draws):
+    with use_generator(draws):
         first, second = model(given), model(given)
     assert torch.equal(torch.get_rng_state(), before)
     assert not torch.equal(first, second)
-    with drawing_from(draws.manual_seed(3)):
+    with use_generator(draws.manual_seed(3)):
         assert torch.equal(model(given), first)
 
 
@@ -243,6 +243,13 @@ def test_the_usual_score_of_each_form(attention, score):
     resolved = RecurrentConfig(attention=attention).resolve(1, SIZES)
     assert resolved.score == score
     assert resolved.resolve(1, SIZES) == resolved
+
+
+@attending
+def test_settings_of_a_score_reach_the_attention(form):
+    model = make(**FORMS[form], score=LowRankSettings(rank=3))
+    assert model.decoder.attention.score.key_weight.shape == (1, 3, 8)
+    assert RecurrentConfig(score="low_rank").resolve(1, SIZES).score == LowRankSettings(rank=16)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +283,7 @@ def test_an_odd_width_will_do_in_one_direction():
 
 
 def read(tmp_path, *overrides):
-    from headway.api import read_config
+    from headway.run_config import read_config
 
     (tmp_path / "run.toml").write_text(
         '[data]\ntrain = "pairs.tsv"\n[model]\nfamily = "recurrent"\n'
@@ -289,9 +296,9 @@ def read(tmp_path, *overrides):
     [
         (
             "model.score=aditive",
-            'command line: model.score = "aditive": expected one of "auto", "basic", "cosine", '
-            '"dot", "scaled_dot", "general", "concat", "additive", "location"; did you mean '
-            '"additive"?',
+            'command line: model.score = "aditive": expected one of "auto", '
+            + ", ".join(f'"{name}"' for name in SCORES)
+            + ' or a table; did you mean "additive"?',
         ),
         (
             "model.bidirectional_decoder=true",

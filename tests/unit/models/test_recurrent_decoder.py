@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.models.recurrent_decoder import RecurrentDecoder, RecurrentDecoderConfig
 
-SIZES = Vocabularies(11, 11, True)
+SIZES = VocabularySizes(11, 11, True)
 cells = pytest.mark.parametrize(("cell", "gates"), [("rnn", 1), ("gru", 3), ("lstm", 4)])
 
 

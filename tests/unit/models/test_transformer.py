@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.models.transformer import Transformer, TransformerConfig
 
-PAPER = Vocabularies(37_000, 37_000, True)  # "about 37000 tokens"
-SMALL = Vocabularies(11, 11, True)
+PAPER = VocabularySizes(37_000, 37_000, True)  # "about 37000 tokens"
+SMALL = VocabularySizes(11, 11, True)
 
 
 def count(preset, **given):

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from headway.config.schema import keys
-from headway.models import FAMILIES, Vocabularies
+from headway.models import FAMILIES, VocabularySizes
 from headway.models.transformer_layers import PRESETS, LayerSettings
 from headway.nn.attention import CrossAttention, SelfAttention
-from headway.nn.scores import SCORES, Score
+from headway.nn.scores import SCORES, AttentionScore, LowRankSettings, make_score
 
-SIZES = Vocabularies(11, 11, shared=True)
+SIZES = VocabularySizes(11, 11, shared=True)
 HEADS = {"transformer": 3, "decoder": 2, "encoder": 2, "unilm": 2}
 """Attentions of the models that `make` makes."""
 families = pytest.mark.parametrize("family", HEADS)
@@ -172,10 +172,29 @@ def test_a_model_begins_alike_whether_scores_are_scaled_or_queries(family):
 
 @families
 def test_every_attention_has_the_score_that_was_chosen(family):
-    kinds = {"scaled_dot": 0, "dot": 0, "cosine": 0, "general": 16, "additive": 36, "concat": 36}
+    kinds = {
+        "scaled_dot": 0,
+        "dot": 0,
+        "cosine": 0,
+        "general": 16,
+        "low_rank": 16 * (4 + 4),
+        "additive": 36,
+        "concat": 36,
+    }
+    assert kinds.keys() == {name for name, spec in SCORES.items() if not spec.unfit_in_heads}
     plain = sum(p.numel() for p in make(family).parameters())
     for name, n_more in kinds.items():  # per head of width 4
         model = make(family, score=name)
-        scores = [m for m in model.modules() if isinstance(m, Score)]
-        assert [type(score) for score in scores] == [type(SCORES[name](4, 2, 0))] * HEADS[family]
+        scores = [m for m in model.modules() if isinstance(m, AttentionScore)]
+        assert [type(score) for score in scores] == [type(make_score(name, 4, 2))] * HEADS[family]
         assert sum(p.numel() for p in model.parameters()) == plain + HEADS[family] * 2 * n_more
+
+
+@families
+def test_settings_of_a_score_reach_every_attention_and_are_resolved(family):
+    config = FAMILIES[family].config
+    scores = [a.score for a in attentions(make(family, score=LowRankSettings(rank=3)))]
+    assert {score.key_weight.shape for score in scores} == {(2, 3, 4)}
+    assert config(score="low_rank").resolve(1, SIZES).score == LowRankSettings(rank=16)
+    with pytest.raises(ValueError, match=r"^no score 'aditive'; expected one of basic, cosine, "):
+        config(score="aditive")

@@ -4,12 +4,13 @@ import pytest
 import torch
 
 from headway.errors import DataError
-from headway.models import FAMILIES, MaskedReader, Reader, Vocabularies
+from headway.models import FAMILIES, EncoderModel, VocabularySizes
 from headway.models.encoder import EncoderConfig
-from headway.models.unilm import Unilm, UnilmConfig
+from headway.models.heads import MaskedLMModel
+from headway.models.unilm import UnilmModel, UnilmModelConfig
 from headway.nn.capture import capture
 
-WORDS = Vocabularies(11, 11, shared=True, head="words")
+WORDS = VocabularySizes(11, 11, shared=True, head="words")
 SMALL = {"d_model": 8, "d_ff": 12, "n_heads": 2, "layers": 2, "dropout": 0.0}
 KINDS = [
     {},
@@ -21,7 +22,7 @@ kinds = pytest.mark.parametrize("given", KINDS, ids=["sines", "learned", "relati
 
 
 def build(vocabularies=WORDS, **given):
-    config = UnilmConfig(**SMALL, **given).resolve(1, vocabularies)
+    config = UnilmModelConfig(**SMALL, **given).resolve(1, vocabularies)
     torch.manual_seed(0)
     return FAMILIES["unilm"].build(config, vocabularies).eval()
 
@@ -111,7 +112,7 @@ def test_the_source_is_read_once_and_by_nobody_else(given):
 @torch.inference_mode()
 def test_what_was_read_is_the_encoder_with_the_same_weights():
     model = build(pooling="first", pooler=True)
-    sizes = Vocabularies(11, 3, shared=False)
+    sizes = VocabularySizes(11, 3, shared=False)
     settings = {**SMALL, "segments": 2, "pooling": "first", "pooler": True}
     other = FAMILIES["encoder"].build(EncoderConfig(**settings).resolve(1, sizes), sizes).eval()
     other.backbone.load_state_dict(model.backbone.state_dict())
@@ -123,12 +124,12 @@ def test_what_was_read_is_the_encoder_with_the_same_weights():
 
 def test_the_head_says_what_it_is():
     writer = build()
-    assert isinstance(writer, Unilm)
+    assert isinstance(writer, UnilmModel)
     assert writer.output.weight is writer.backbone.embedding
-    reader = build(Vocabularies(11, 3, shared=False))
-    assert isinstance(reader, Reader)
+    reader = build(VocabularySizes(11, 3, shared=False))
+    assert isinstance(reader, EncoderModel)
     assert reader.output.weight.shape == (3, 8)
-    assert isinstance(build(Vocabularies(11, 11, shared=True, head="masked")), MaskedReader)
+    assert isinstance(build(VocabularySizes(11, 11, shared=True, head="masked")), MaskedLMModel)
     assert list(writer.backbone.state_dict()) == list(reader.backbone.state_dict())
     names = {name.partition(".")[0] for name, _ in writer.named_parameters()}
     assert names == {"backbone"}
@@ -136,7 +137,7 @@ def test_the_head_says_what_it_is():
 
 def test_two_vocabularies_are_refused_with_a_remedy():
     with pytest.raises(ValueError) as caught:
-        UnilmConfig().resolve(1, Vocabularies(9, 8, shared=False, head="words"))
+        UnilmModelConfig().resolve(1, VocabularySizes(9, 8, shared=False, head="words"))
     assert str(caught.value) == (
         'family = "unilm" reads and writes one stream of one vocabulary; set text.shared = true, '
         'or family = "transformer"'
@@ -144,7 +145,7 @@ def test_two_vocabularies_are_refused_with_a_remedy():
 
 
 def test_source_and_target_are_told_apart_unless_there_are_no_segments():
-    assert UnilmConfig().segments == UnilmConfig(preset="bert-mini").segments == 2
+    assert UnilmModelConfig().segments == UnilmModelConfig(preset="bert-mini").segments == 2
     with torch.inference_mode():
         for segments, is_told in ((2, True), (1, False), (0, False)):
             model = build(positions="none", segments=segments)

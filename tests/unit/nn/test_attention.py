@@ -5,9 +5,9 @@ import torch
 
 from headway.nn import masks
 from headway.nn.attention import CrossAttention, SelfAttention
+from headway.nn.decoding import KVCache
 from headway.nn.positions import Rotary, Sinusoidal
-from headway.nn.scores import SCORES
-from headway.nn.step import Past
+from headway.nn.scores import SCORES, make_score
 
 
 def test_self_attention_without_positions_is_permutation_equivariant():
@@ -40,7 +40,7 @@ def test_cross_attention_does_not_know_the_order_of_its_memory():
     )
 
 
-HEADS = ["scaled_dot", "dot", "cosine", "general", "additive", "concat"]
+HEADS = [name for name, spec in SCORES.items() if not spec.unfit_in_heads]
 """Scores that have a meaning in heads."""
 
 
@@ -49,14 +49,14 @@ HEADS = ["scaled_dot", "dot", "cosine", "general", "additive", "concat"]
 @pytest.mark.parametrize("score", HEADS)
 def test_stepping_is_the_causal_pass(rotary, d_value, score):
     torch.manual_seed(0)
-    turns, part = Rotary(4) if rotary else None, SCORES[score](4, 2, 0)
+    turns, part = Rotary(4) if rotary else None, make_score(score, 4, 2)
     attention = SelfAttention(12, 2, 4, d_value, rotary=turns, score=part).eval()
     x = torch.randn(3, 20, 12)  # longer than a new cache
     whole = attention(x, masks.causal(20, 20))
-    past = Past([attention.widths], 3, x, capacity=4)
+    past = KVCache([attention.widths], 3, x, capacity=4)
     pieces = []
     for start, stop in [(0, 1), (1, 2), (2, 7), (7, 8), (8, 20)]:
-        mask = past.open(1, stop - start)
+        mask = past.allocate(1, stop - start)
         pieces.append(attention.step(x[:, None, start:stop], past, 0, mask)[:, 0])
     torch.testing.assert_close(torch.cat(pieces, dim=1), whole)
 
@@ -64,10 +64,10 @@ def test_stepping_is_the_causal_pass(rotary, d_value, score):
 @pytest.mark.parametrize("score", HEADS)
 def test_cross_step_folds_the_beams(score):
     torch.manual_seed(0)
-    attention = CrossAttention(12, 2, 4, d_value=5, score=SCORES[score](4, 2, 0)).eval()
+    attention = CrossAttention(12, 2, 4, d_value=5, score=make_score(score, 4, 2)).eval()
     x, memory = torch.randn(2, 3, 2, 12), torch.randn(2, 6, 12)
     key, value = attention.project(memory)
-    assert key.shape == (2, 2, 6, 4)
+    assert key.shape == (2, 2, 6, 16 if score == "low_rank" else 4)
     assert value.shape == (2, 2, 6, 5)
     mask = masks.padding(torch.tensor([[True] * 6, [True] * 2 + [False] * 4]))
     stepped = attention.step(x, key, value, mask)

@@ -8,7 +8,7 @@ import torch
 from headway.nn.attend import attend
 from headway.nn.attention import SelfAttention
 from headway.nn.capture import capture, capture_details, recorder
-from headway.nn.positions import Learned, NoPositions, Sinusoidal, sinusoidal
+from headway.nn.positions import LearnedPositions, NoPositions, Sinusoidal, sinusoidal
 from headway.nn.scores import Additive, Cosine, Dot, General, ScaledDot
 
 
@@ -136,7 +136,7 @@ class Placed(torch.nn.Module):
 
 def test_embeddings_and_the_codes_added_to_them():
     x = torch.randn(1, 3, 8)
-    learned = Learned(8, 9)
+    learned = LearnedPositions(8, 9)
     expected = {
         Sinusoidal(8): sinusoidal(torch.arange(2, 5), 8),
         learned: learned.weight[2:5],

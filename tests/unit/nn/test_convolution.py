@@ -9,8 +9,8 @@ from headway.nn.convolution import (
     HALF,
     ConvolutionalDecoderLayer,
     ConvolutionalEncoderLayer,
+    ConvolutionCache,
     GatedConvolution,
-    Recent,
     SourceAttention,
     make_linear,
 )
@@ -132,7 +132,9 @@ def test_layers_keep_the_variance_of_their_input(rate):
 
 
 def test_recent_inputs_follow_their_hypotheses():
-    recent = Recent([torch.arange(12.0).view(2, 3, 1, 2), torch.arange(6.0).view(2, 3, 1, 1)], 7)
+    recent = ConvolutionCache(
+        [torch.arange(12.0).view(2, 3, 1, 2), torch.arange(6.0).view(2, 3, 1, 1)], 7
+    )
     parents = torch.tensor([[2, 2], [0, 1]])
     moved = recent.reorder(parents).keep(torch.tensor([1]))
     assert moved.inputs[0].tolist() == [[[[6.0, 7.0]], [[8.0, 9.0]]]]

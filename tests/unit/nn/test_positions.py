@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headway.errors import DataError
 from headway.nn.positions import (
-    Learned,
+    LearnedPositions,
     NoPositions,
     RelativeBias,
     Rotary,
@@ -111,7 +111,7 @@ def test_offset_continues_and_empty_input_passes():
 
 
 def test_learned_adds_its_rows_and_ends_in_words():
-    module = Learned(3, max_length=4)
+    module = LearnedPositions(3, max_length=4)
     x = torch.zeros(2, 2, 3)
     torch.testing.assert_close(module(x, 2)[1], module.weight[2:4].detach())
     with pytest.raises(DataError, match="position 5 is beyond the 4 learned positions"):
@@ -119,7 +119,7 @@ def test_learned_adds_its_rows_and_ends_in_words():
 
 
 def test_learned_gives_gradients_to_the_positions_used():
-    module = Learned(3, max_length=4)
+    module = LearnedPositions(3, max_length=4)
     module(torch.zeros(5, 2, 3), 1).sum().backward()
     assert module.weight.grad.tolist() == [[0.0] * 3, [5.0] * 3, [5.0] * 3, [0.0] * 3]
 
@@ -132,7 +132,7 @@ def test_no_positions():
 def test_rotary_turns_pairs_by_hand():
     rotary = Rotary(4)
     x = torch.tensor([[1.0, 0.0, 0.0, 1.0]])
-    turned = rotary(x, place=2)[0].tolist()
+    turned = rotary(x, position_ids=2)[0].tolist()
     expected = [math.cos(2), math.sin(2), -math.sin(0.02), math.cos(0.02)]
     assert turned == pytest.approx(expected, abs=1e-6)
 
@@ -177,7 +177,7 @@ def test_rotary_products_do_depend_on_the_distance():
 
 
 def test_rotary_refuses_an_odd_width():
-    with pytest.raises(ValueError, match="rotary positions turn pairs; d_head=5 is odd"):
+    with pytest.raises(ValueError, match="rotary positions rotate pairs; d_head=5 is odd"):
         Rotary(5)
 
 
@@ -219,7 +219,7 @@ def test_a_bias_of_the_newest_places_is_that_of_the_last_rows():
                 assert torch.equal(found[b, :, row], expected)
 
 
-@pytest.mark.parametrize("make", [Sinusoidal, lambda d: Learned(d, 9), Rotary])
+@pytest.mark.parametrize("make", [Sinusoidal, lambda d: LearnedPositions(d, 9), Rotary])
 def test_places_of_each_token_are_those_of_a_sequence_that_begins_there(make):
     torch.manual_seed(0)
     module, x = make(4), torch.randn(2, 3, 2, 4)
@@ -227,6 +227,6 @@ def test_places_of_each_token_are_those_of_a_sequence_that_begins_there(make):
         places = torch.tensor(starts)[:, None] + torch.arange(2)
         expected = torch.stack([module(row, start) for row, start in zip(x, starts, strict=True)])
         torch.testing.assert_close(module(x, places), expected)
-    if isinstance(module, Learned):
+    if isinstance(module, LearnedPositions):
         with pytest.raises(DataError, match="position 10 is beyond the 9"):
             module(x, torch.tensor([[0, 1], [8, 9]]))

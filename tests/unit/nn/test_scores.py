@@ -1,7 +1,6 @@
-"""The eight scores: by hand, by formula, gradients, masks, and what each of them is blind to."""
+"""The scores: by hand, by formula, gradients, masks, and what each of them is blind to."""
 
 import math
-from typing import get_args
 
 import pytest
 import torch
@@ -10,7 +9,18 @@ from torch import tensor
 from headway.nn import masks, scores
 from headway.nn.attend import attend
 from headway.nn.capture import capture
-from headway.nn.scores import SCORES, Additive, Concat, Cosine, General, Location, ScoreName
+from headway.nn.scores import (
+    SCORES,
+    Additive,
+    Concat,
+    Cosine,
+    General,
+    Location,
+    LowRankBilinear,
+    LowRankSettings,
+    make_score,
+    score_name,
+)
 
 PLACES = 9
 names = pytest.mark.parametrize("name", list(SCORES))
@@ -18,7 +28,7 @@ names = pytest.mark.parametrize("name", list(SCORES))
 
 def make(name, width=3, n_heads=1, seed=0, dtype=torch.float32):
     torch.manual_seed(seed)
-    return SCORES[name](width, n_heads, PLACES).to(dtype)
+    return make_score(name, width, n_heads, PLACES).to(dtype)
 
 
 def draw(*shape, seed=1, dtype=torch.float32):
@@ -43,8 +53,14 @@ def fill(score, **values):
     return score
 
 
-def test_the_names_are_those_of_the_settings():
-    assert set(SCORES) == set(get_args(ScoreName))
+def test_a_score_by_name_or_by_its_settings():
+    assert score_name("dot") == "dot"
+    assert score_name(LowRankSettings(rank=2)) == "low_rank"
+    assert make_score("low_rank", 3).key_weight.shape == (1, 16, 3)
+    assert make_score(LowRankSettings(rank=2), 3, 4).key_weight.shape == (4, 2, 3)
+    with pytest.raises(ValueError) as caught:
+        make_score("aditive", 3)
+    assert str(caught.value) == f"no score 'aditive'; expected one of {', '.join(SCORES)}"
 
 
 Q, H1, H2 = (3.0, 4.0), (1.0, 2.0), (4.0, 3.0)
@@ -73,6 +89,31 @@ def test_general_by_hand():
     torch.testing.assert_close(scored(score, row(Q), row(H1, H2)), row([6.0, 9.0]))
 
 
+def test_low_rank_by_hand():
+    """U takes q_1 + q_2 = 7, V takes h_1 and doubled h_2: 7 h_1 + 14 h_2, of rank one."""
+    score = fill(LowRankBilinear(2, rank=1), query_weight=[[1.0, 1.0]], key_weight=[[1.0, 2.0]])
+    assert score.prepare(row(H1, H2)).tolist() == [[[[5.0], [10.0]]]]
+    torch.testing.assert_close(scored(score, row(Q), row(H1, H2)), row([35.0, 70.0]))
+
+
+@pytest.mark.parametrize("n_heads", [1, 2])
+def test_low_rank_is_general_with_a_matrix_of_that_rank(n_heads):
+    low, general = LowRankBilinear(5, n_heads, rank=2), General(5, n_heads)
+    with torch.no_grad():
+        general.weight.copy_(low.query_weight.mT @ low.key_weight)
+    assert torch.linalg.matrix_rank(general.weight).tolist() == [2] * n_heads
+    query, keys = draw(2, n_heads, 4, 5), draw(2, n_heads, 3, 5, seed=2)
+    torch.testing.assert_close(scored(low, query, keys), scored(general, query, keys))
+
+
+@pytest.mark.parametrize("d_value", [2, 3])
+def test_low_rank_is_fused_where_values_are_as_wide_as_its_rank(d_value):
+    score, query, keys = LowRankBilinear(5, 2, rank=2), draw(2, 2, 4, 5), draw(2, 2, 3, 5, seed=2)
+    values = draw(2, 2, 3, d_value, seed=3)
+    expected = scored(score, query, keys).softmax(-1) @ values
+    torch.testing.assert_close(attend(query, score.prepare(keys), values, score=score), expected)
+
+
 def test_additive_and_concat_by_hand():
     """One unit sees q_1 - h_1, the other nothing; the first counts double."""
     expected = row([2 * math.tanh(3 - 1), 2 * math.tanh(3 - 4)])
@@ -98,9 +139,14 @@ FORMULAS = {
     "scaled_dot": lambda s, i, q, h: h @ q / math.sqrt(len(q)),
     "cosine": lambda s, i, q, h: torch.cosine_similarity(h, q, dim=0),
     "general": lambda s, i, q, h: q @ s.weight[i] @ h,
+    "low_rank": lambda s, i, q, h: (s.query_weight[i] @ q) @ (s.key_weight[i] @ h),
     "concat": lambda s, i, q, h: s.v[i] @ torch.tanh(s.weight[i] @ torch.cat([q, h])),
     "additive": lambda s, i, q, h: s.v[i] @ torch.tanh(s.query_weight[i] @ q + s.key_weight[i] @ h),
 }
+
+
+def test_every_score_but_location_has_its_formula_here():
+    assert set(FORMULAS) == set(SCORES) - {"location"}
 
 
 @pytest.mark.parametrize("name", list(FORMULAS))
@@ -135,7 +181,7 @@ def test_shapes(name, n_heads, Q, K):
     score = make(name, n_heads=n_heads)
     keys = draw(2, n_heads, K, 3)
     prepared = score.prepare(keys)
-    assert prepared.shape[:3] == (2, n_heads, K)
+    assert prepared.shape == (2, n_heads, K, score.prepared_width(3))
     assert score.score(draw(2, n_heads, Q, 3, seed=2), prepared).shape == (2, n_heads, Q, K)
 
 

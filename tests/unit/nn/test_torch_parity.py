@@ -9,13 +9,7 @@ import torch
 
 from headway.nn import masks
 from headway.nn.attention import CrossAttention, SelfAttention
-from headway.nn.layers import (
-    RESIDUALS,
-    DecoderLayer,
-    EncoderLayer,
-    FeedForward,
-    make_norm,
-)
+from headway.nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
 
 D, H, E, F, B, T, S = 16, 4, 4, 24, 3, 6, 5
 

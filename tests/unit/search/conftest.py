@@ -6,7 +6,7 @@ They live here as fixtures because several files of this folder search the same 
 import pytest
 import torch
 
-from headway.nn.step import Fixed, State
+from headway.nn.decoding import DecoderState, RecurrentCache
 
 BOS, EOS = 0, 1
 
@@ -21,7 +21,7 @@ class Markov:
         self.logits[torch.rand(shape, generator=draw) < impossible] = -torch.inf
 
     def start(self, batch, prefix=None):
-        return State({"source": batch["src"][:, 0]}, {})
+        return DecoderState({"source": batch["src"][:, 0]}, {})
 
     def step(self, tokens, state):
         logits = self.logits[state.memory["source"][:, None], tokens[..., -1]]
@@ -50,11 +50,11 @@ class Recurrent:
         return flat.view_as(hidden)
 
     def start(self, batch, prefix=None):
-        return State({}, {"hidden": Fixed(self.first(batch)[:, None])})
+        return DecoderState({}, {"hidden": RecurrentCache(self.first(batch)[:, None])})
 
     def step(self, tokens, state):
         hidden = self.advance(tokens[..., 0], state.cache["hidden"].value)
-        return self.output(hidden), state.successor({"hidden": Fixed(hidden)})
+        return self.output(hidden), state.successor({"hidden": RecurrentCache(hidden)})
 
 
 class Scratch(Recurrent):
@@ -63,14 +63,14 @@ class Scratch(Recurrent):
     def start(self, batch, prefix=None):
         first = self.first(batch)
         tokens = torch.zeros(first.size(0), 1, 0, dtype=torch.long)
-        return State({"first": first}, {"tokens": Fixed(tokens)})
+        return DecoderState({"first": first}, {"tokens": RecurrentCache(tokens)})
 
     def step(self, tokens, state):
         past = torch.cat([state.cache["tokens"].value, tokens], dim=-1)
         hidden = state.memory["first"][:, None].expand(-1, past.size(1), -1).contiguous()
         for newest in past.unbind(dim=-1):
             hidden = self.advance(newest, hidden)
-        return self.output(hidden), state.successor({"tokens": Fixed(past)})
+        return self.output(hidden), state.successor({"tokens": RecurrentCache(past)})
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headway.models.table import TableModel
-from headway.search import Hypothesis, SearchConfig, beam, forced, greedy
+from headway.search import Hypothesis, SearchConfig, beam, greedy, score_targets
+from headway.teaching.table_model import TableModel
 
 BOS, EOS = 0, 1
 SOURCES = [[2, 5, 3], [3], [1, 2, 4, 3, 5], [0, 1], [2, 2, 2, 2], [3, 4], [1, 1, 1]]
@@ -154,33 +154,13 @@ def test_search_scores_are_forced_scores(recurrent, make_batch):
         for rank in range(3):
             chosen = [found[rank] for found in results]
             targets, valid = pad([one.tokens + [EOS] * one.finished for one in chosen])
-            scores = forced(model, batch, targets, valid, bos=BOS)
+            scores = score_targets(model, batch, targets, valid, bos=BOS)
             assert (scores[~valid] == 0).all()
             for one, row, is_valid in zip(chosen, scores, valid, strict=True):
                 steps = row[is_valid].tolist()
                 assert one.token_log_probs == pytest.approx(steps, abs=1e-5)
                 assert one.log_prob == pytest.approx(sum(steps), abs=1e-4)
                 assert one.score == pytest.approx(score_by_hand(steps, 0.8), abs=1e-4)
-
-
-def test_forced_of_nothing(recurrent, make_batch):
-    nothing = torch.zeros(2, 0, dtype=torch.long)
-    scores = forced(recurrent(0), make_batch([[1], [2]]), nothing, nothing > 0, bos=BOS)
-    assert scores.shape == (2, 0)
-
-
-def test_length_limit_one():
-    """One step: END is a finished empty output, any other token is cut off."""
-    model = TableModel({"": {"a": -0.5, "END": -1.0}, "a": {"END": 0.0}})
-    batch, limits = {"rows": torch.zeros(1)}, torch.tensor([1])
-    config = SearchConfig(beam=2, n_best=2)
-    [found] = beam(model, batch, bos=0, eos=1, config=config, limits=limits, normalise=False)
-    assert found == [
-        Hypothesis([], -1.0, -1.0, [-1.0], True),
-        Hypothesis(model.encode("a"), -0.5, -0.5, [-0.5], False),
-    ]
-    [best] = greedy(model, batch, bos=0, eos=1, limits=limits, normalise=False)
-    assert best == found[1]
 
 
 def test_unfinished_ones_are_left_out_when_enough_finished():
@@ -239,25 +219,10 @@ def test_no_sentences(recurrent):
     assert greedy(recurrent(0), batch, bos=BOS, eos=EOS) == []
 
 
-def test_hypotheses_are_distinct_and_in_order(markov, make_batch):
-    config = SearchConfig(beam=6, n_best=6, max_length=7)
-    for seed in range(20):
-        for found in beam(markov(seed), make_batch(SOURCES), bos=BOS, eos=EOS, config=config):
-            finished = [one for one in found if one.finished]
-            assert found[: len(finished)] == finished
-            assert len({(*one.tokens, one.finished) for one in found}) == len(found)
-            for group in (finished, found[len(finished) :]):
-                scores = [one.score for one in group]
-                assert scores == sorted(scores, reverse=True)
-            for one in found:
-                assert EOS not in one.tokens
-                assert one.log_prob == pytest.approx(sum(one.token_log_probs), abs=1e-4)
-
-
 def test_results_carry_no_gradient_and_leave_the_mode_alone(recurrent, make_batch):
     assert torch.is_grad_enabled()
     batch = make_batch([[1, 2]])
-    assert not forced(
+    assert not score_targets(
         recurrent(0), batch, torch.tensor([[2]]), torch.tensor([[True]]), bos=BOS
     ).requires_grad
     beam(recurrent(0), batch, bos=BOS, eos=EOS)

@@ -8,16 +8,16 @@ from served_runs import LIMITS, READER, SMALL, WORDS
 from starlette.testclient import TestClient
 
 from headway import api
-from headway.data.codecs import TextConfig
-from headway.data.corpora import Corpus, DataConfig
+from headway.data.codecs.text import TextConfig
+from headway.data.config import Corpus, DataConfig
 from headway.models.decoder import DecoderConfig
 from headway.models.recurrent_encoder import RecurrentEncoderConfig
 from headway.search import SearchConfig
-from headway.serve.desk import Desk
+from headway.serve.app import make_app
 from headway.serve.engine import Engine
-from headway.serve.http import make_app
-from headway.serve.pool import InThread
-from headway.training.settings import TrainConfig
+from headway.serve.validate import RequestValidator
+from headway.serve.workers import ThreadWorker
+from headway.training.config import TrainConfig
 
 OTHERS = {
     "tags.tsv": "Ann saw Bob\tB-X O B-X\nit sat\tO O\n",
@@ -98,8 +98,8 @@ def trained(runs: Path) -> dict[str, api.Translator]:
 
 
 @pytest.fixture(scope="session")
-def desks(trained) -> dict[str, Desk]:
-    return {name: Desk(name, one, LIMITS) for name, one in trained.items()}
+def validators(trained) -> dict[str, RequestValidator]:
+    return {name: RequestValidator(name, one, LIMITS) for name, one in trained.items()}
 
 
 @pytest.fixture(scope="session")
@@ -108,25 +108,25 @@ def engines(trained) -> dict[str, Engine]:
 
 
 @pytest.fixture
-def make(desks, engines):
+def make(validators, engines):
     """Makes applications, which end with the test."""
-    places = []
+    pools = []
 
     def made(limits=LIMITS, token=None, only=None, work=None, **options):
         chosen = {
-            name: Desk(name, desk.trained, limits)
-            for name, desk in desks.items()
+            name: RequestValidator(name, validator.trained, limits)
+            for name, validator in validators.items()
             if only is None or name in only
         }
-        place = InThread(engines)
+        pool = ThreadWorker(engines)
         if work is not None:
-            place.answer = work
-        places.append(place)
-        return make_app(chosen, place, limits, token, **options)
+            pool.answer = work
+        pools.append(pool)
+        return make_app(chosen, pool, limits, token, **options)
 
     yield made
-    for place in places:
-        place.close()
+    for pool in pools:
+        pool.close()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.serve.batcher import Batcher, Draining, Dropped, QueueFull, TooSlow
+from headway.serve.batcher import Batcher, Draining, JobDropped, QueueFull, TooSlow
 
 
 class Jumping(selectors.DefaultSelector):
@@ -419,7 +419,7 @@ def test_whoever_waits_for_a_job_that_is_given_up_is_told():
         waiting = asyncio.create_task(job.all())
         await asyncio.sleep(0)
         job.cancel()
-        with pytest.raises(Dropped):
+        with pytest.raises(JobDropped):
             await waiting
 
     simulate(run())

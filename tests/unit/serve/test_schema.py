@@ -1,4 +1,4 @@
-"""Requests made from the OpenAPI description, right and wrong: all answers are as described."""
+"""Responses fit their OpenAPI description, which is made from the docstrings of the results."""
 
 import pytest
 import schemathesis
@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+from serve_helpers import COMPUTE_PATHS
 
-ASKING = ["/translate", "/translate/stream", "/score", "/predict"]
-ASKING += ["/generate", "/fill", "/embed", "/inspect"]
-PATHS = [*ASKING, "/models", "/training", "/health", "/metrics"]
+from headway.inference.tagger import Entity
+from headway.serve.schema import DATACLASSES, HypothesisResponse, attribute_descriptions
+
+PATHS = [*COMPUTE_PATHS, "/models", "/training", "/health", "/metrics"]
 ASKED = {
     "/predict": "answers",
     "/generate": "lines",
@@ -43,15 +45,33 @@ def check_answers(app, path, number):
     return codes
 
 
+def test_descriptions_are_those_of_the_docstrings():
+    assert attribute_descriptions(Entity) == {
+        "probability": "The smallest probability among its tags."
+    }
+    inherited = attribute_descriptions(HypothesisResponse)
+    assert inherited["finished"] == "False if the length limit cut the output off."
+    assert inherited["attention"] == "Weights of a forced pass over the output, if requested."
+
+
+def test_every_dataclass_of_a_response_is_described(client):
+    components = client.get("/openapi.json").json()["components"]["schemas"]
+    for result in DATACLASSES:
+        component = components[result.__name__]
+        assert result.__doc__.startswith(component["description"][:20])
+        for name, text in attribute_descriptions(result).items():
+            assert component["properties"][name]["description"] == text
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_answers_are_as_described(path, make):
     only = [ASKED.get(path, "mine")]
-    codes = check_answers(make(only=only)[0], path, 20 if path in ASKING else 2)
+    codes = check_answers(make(only=only)[0], path, 20 if path in COMPUTE_PATHS else 2)
     assert codes <= {200, 400, 422}
     assert codes == {200} or 422 in codes
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ASKING)
+@pytest.mark.parametrize("path", COMPUTE_PATHS)
 def test_thousands_of_answers_are_as_described(path, make):
     assert check_answers(make()[0], path, 1500) <= {200, 400, 422}

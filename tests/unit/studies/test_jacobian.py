@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from headway.models import FAMILIES, Vocabularies
-from headway.models.family import Output
+from headway.models import FAMILIES, VocabularySizes
+from headway.models.family import OutputLayer
 from headway.studies.jacobian import norms
 
 
@@ -16,7 +16,7 @@ class Leaky(nn.Module):
         super().__init__()
         self.a = a
         self.embedding = nn.Parameter(torch.randn(vocabulary, width))
-        self.output = Output(self.embedding, bias=False)
+        self.output = OutputLayer(self.embedding, bias=False)
 
     def forward(self, batch):
         h, states = 0.0, []
@@ -48,7 +48,7 @@ def test_a_linear_recurrence_fades_or_grows_as_its_powers(a):
 )
 def test_finite_differences_give_the_same(family, settings):
     torch.manual_seed(2)
-    sizes = Vocabularies(9, 9, shared=True)
+    sizes = VocabularySizes(9, 9, shared=True)
     config = FAMILIES[family].config(d_model=8, dropout=0.0, **settings).resolve(0, sizes)
     model = FAMILIES[family].build(config, sizes).double().eval()
     tokens = torch.tensor([[1, 5, 6, 7, 8]])  # each once, so that a row of the matrix is a place

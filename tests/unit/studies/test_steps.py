@@ -9,11 +9,11 @@ import torch
 
 from headway.models import FAMILIES
 from headway.studies import steps
-from headway.studies.steps import MODELS, Sizes, found, make_batches, study_steps, timed
-from headway.text.specials import BOS, SPECIALS
-from headway.training.display import Silent
+from headway.studies.steps import MODELS, StepSizes, make_batches, make_finding, study_steps, timed
+from headway.text.special_tokens import BOS, SPECIALS
+from headway.training.progress import Silent
 
-SMALL = Sizes(lengths=(2, 4), tokens=16, d_model=8, vocabulary=12, rounds=2)
+SMALL = StepSizes(lengths=(2, 4), tokens=16, d_model=8, vocabulary=12, rounds=2)
 
 
 class Clock:
@@ -67,7 +67,7 @@ def test_a_length_beyond_the_budget_still_gives_every_worker_a_sequence():
 
 def test_medians_spread_and_growth():
     times = {"GRU": {2: [0.1, 0.3, 0.2], 4: [0.4, 0.8, 0.5]}}
-    finding = found(times, SMALL, {"seed": 1, "threads": 2})
+    finding = make_finding(times, SMALL, {"seed": 1, "threads": 2})
     [table] = finding.tables
     assert table.rows == [
         ["ms per update", "length 2", "length 4", "4 / 2"],

@@ -3,18 +3,18 @@
 import pytest
 import torch
 
-from headway.data.codecs import TextConfig
-from headway.data.corpora import Corpus
+from headway.data.codecs.text import TextConfig
+from headway.data.config import Corpus
 from headway.data.prepare import prepare
-from headway.nn.step import Fixed, State
-from headway.tasks import Translate
+from headway.nn.decoding import DecoderState, RecurrentCache
+from headway.tasks.translate import Translate
 
 LINES = [("a b", "b a"), ("a", "a"), ("b b a", "a b b"), ("c a b c", "c b a c")]
 
 
 @pytest.fixture
 def task():
-    return Translate.learn(lambda: iter(LINES), TextConfig(kind="words"))
+    return Translate().fit_codecs(lambda: iter(LINES), TextConfig(kind="words"))
 
 
 @pytest.fixture
@@ -37,15 +37,15 @@ class Copier(torch.nn.Module):
     def start(self, batch, prefix=None):
         self.batches.append(tuple(batch["src"].shape))
         rows = batch["src"].size(0)
-        return State(
-            {"src": batch["src"]}, {"place": Fixed(torch.zeros(rows, 1, dtype=torch.long))}
+        return DecoderState(
+            {"src": batch["src"]}, {"place": RecurrentCache(torch.zeros(rows, 1, dtype=torch.long))}
         )
 
     def step(self, tokens, state):
         place, src = state.cache["place"].value, state.memory["src"]
         word = src.gather(1, place.clamp(max=src.size(1) - 1))  # (B, N)
         logits = 20.0 * torch.nn.functional.one_hot(word, self.size).float()
-        return logits, state.successor({"place": Fixed(place + 1)})
+        return logits, state.successor({"place": RecurrentCache(place + 1)})
 
 
 @pytest.fixture

@@ -55,5 +55,5 @@ def test_an_absent_tensorboard_says_what_to_install(run, monkeypatch):
         Journal(run, tensorboard=True, step=0)
     assert str(caught.value) == (
         "train.tensorboard = true needs the package 'tensorboard', which is not installed; "
-        "pip install 'headway[tensorboard]'"
+        "pip install 'headway-attention[tensorboard]'"
     )

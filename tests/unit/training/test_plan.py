@@ -3,8 +3,8 @@
 import pytest
 
 from headway.training import plan
+from headway.training.config import TrainConfig
 from headway.training.plan import MARGIN, SMALLEST, VALIDATIONS, Measure, fill_length, fill_sizes
-from headway.training.settings import TrainConfig
 
 
 class Clockwork(Measure):

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from headway.tasks.loss import Objective
-from headway.training.processes import Processes, processes
+from headway.tasks.base import Objective
+from headway.training.distributed import Processes
 from headway.training.update import Updater
 
 
@@ -13,10 +13,8 @@ class Toy(Objective):
     """Parts `main` (sum of weight * x over all x) and `side` (sum of 2 * weight over rows)."""
 
     def __init__(self):
-        super().__init__()
-        self.model = nn.Linear(1, 1, bias=False)
+        super().__init__(nn.Linear(1, 1, bias=False), weights={"main": 1.0, "side": 0.5})
         nn.init.constant_(self.model.weight, 1.0)
-        self.weights = {"main": 1.0, "side": 0.5}
 
     def counts(self, batch):
         return {"main": batch["x"].numel(), "side": len(batch["x"])}
@@ -110,19 +108,3 @@ def test_a_module_that_draws_from_the_default_generator_is_worked_on_in_turn():
         losses = [update(batches, number, lr=0.01).losses for number in (1, 2, 3)]
         results.append((losses, toy.model.weight.item()))
     assert results[0] == results[1] == results[2]
-
-
-def test_one_process_is_the_first_and_passes_everything_through(monkeypatch):
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
-    module = nn.Linear(1, 1)
-    with processes() as alone:
-        assert alone == Processes(0, 1)
-        assert alone.is_first
-        assert alone.sum([1.0, 2.0]) == [1.0, 2.0]
-        assert alone.share("x") == "x"
-        assert alone.wrap(module) is module
-        alone.wait()
-
-
-def test_only_rank_zero_is_first():
-    assert [Processes(rank, 2).is_first for rank in (0, 1)] == [True, False]

@@ -1,7 +1,15 @@
+"""The report as a document: its text, and the data that its script draws."""
+
+import base64
+import hashlib
+import json
+import math
+import re
 from types import SimpleNamespace
 
 import pytest
 
+from headway.errors import DataError
 from headway.view.report import Command, History, Moment, Picture, ReportData, Sample, report
 
 BAD = "<script>alert(1)</script>"
@@ -10,6 +18,12 @@ BAD = "<script>alert(1)</script>"
 def score(**changes):
     fields = {"name": "BLEU", "value": 41.0249, "low": 39.9, "high": 42.1, "signature": "tok:13a"}
     return SimpleNamespace(**fields | changes)
+
+
+def drawn(html):
+    """What the page gives its script."""
+    [words] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
+    return json.loads(words)
 
 
 def test_an_empty_report_is_a_page_without_sections(read):
@@ -42,7 +56,12 @@ def test_parts_stand_in_order(read):
         "Notes",
         "What to type next",
     ]
-    assert found.words("strong") == ["Loss", "BLEU on validation data", "Learning rate", "P"]
+    assert drawn(report(data)) == {
+        "rows": [{"step": 1, "loss": 2.0, "lr": 0.1, "bleu": 3.0}],
+        "metrics": {"bleu": "BLEU"},
+        "pictures": [{"title": "P", "weights": [[1.0]], "rows": ["r"], "columns": ["c"]}],
+    }
+    assert len(found.all("noscript")) == 2
     assert found.words("h3") == ["Test", "Data"]
     assert found.words("code") == ["headway info runs/demo"]
     assert found.words("dt")[0] == "Seed"
@@ -82,11 +101,42 @@ def test_confidence_beyond_a_probability_stays_in_its_bar(confidence, width):
     assert f'style="width:{width}%"' in html
 
 
-def test_curves_go_by_minutes_where_they_are_known():
-    by_step = report(ReportData("T", records=[{"step": 1, "loss": 1.0}]))
-    by_minutes = report(ReportData("T", records=[{"step": 1, "minutes": 0.1, "loss": 1.0}]))
-    assert ">step</text>" in by_step
-    assert ">minutes of training</text>" in by_minutes
+def test_rows_have_only_what_the_curves_show():
+    records = [
+        {"step": 0, "notes": {"a": ["b"]}},
+        {"step": 1, "minutes": 0.1, "loss": math.nan, "norm": 3.0},
+        {"step": 2, "valid_loss": 1.0, "bleu": 5.0, "chrf": 6.0, "samples": [["a", "b", "c"]]},
+        {"step": 3, "finished": True},
+    ]
+    found = drawn(report(ReportData("T", records=records, metrics={"bleu": "BLEU"})))
+    assert found["rows"] == [
+        {"step": 1, "minutes": 0.1, "loss": None},
+        {"step": 2, "valid_loss": 1.0, "bleu": 5.0},
+    ]
+
+
+@pytest.mark.parametrize("records", [[], [{"step": 1}], [{"step": 1, "loss": "x"}]])
+def test_without_values_there_is_no_training_section(read, records):
+    assert read(report(ReportData("T", records=records))).all("section") == []
+
+
+def test_a_hundred_thousand_records_make_a_small_page():
+    records = [{"step": i, "loss": math.exp(-i / 1e4)} for i in range(100_000)]
+    assert len(report(ReportData("T", records=records))) < 100_000
+
+
+def test_labels_have_to_fit_their_weights():
+    with pytest.raises(DataError, match="the heat map has 1 rows of weights but 2 row labels"):
+        report(ReportData("T", pictures=[Picture("P", [[1.0]], ["a", "b"], ["c"])]))
+
+
+def test_only_its_own_script_may_run():
+    page = report(ReportData("T"))
+    [script] = re.findall(r'<script type="module">(.*?)</script>', page, re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert f"script-src &#39;sha256-{digest}&#39;;" in policy
+    assert "connect-src" not in policy
 
 
 def test_history_ends_with_what_was_expected(read):
@@ -112,10 +162,16 @@ def test_foreign_text_is_escaped_everywhere(read):
     )
     html = report(data)
     found = read(html)
-    assert found.all("script") == []
-    assert sum(BAD in words for _, words in found.texts) >= 24
-    assert "http:" not in html
-    assert "https:" not in html
+    assert [script.get("type") for script in found.all("script")] == ["application/json", "module"]
+    assert BAD not in html
+    assert sum(BAD in words for _, words in found.texts) >= 20
+    assert drawn(html)["metrics"] == {"m": BAD}
+    assert drawn(html)["pictures"][0] == {
+        "title": BAD,
+        "weights": [[1.0]],
+        "rows": [BAD],
+        "columns": [BAD],
+    }
 
 
 def test_samples_keep_their_own_direction(read):

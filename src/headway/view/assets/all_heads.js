@@ -7,7 +7,7 @@ import { inSlices } from "./slices.js";
 
 const SIDE = 96; // pixels of a thumbnail: of more rows and columns the strongest speaks
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function allHeads(host, app) {
   const caption = el("strong");
   const progress = el("progress", { "aria-label": "computing", hidden: true });

@@ -15,7 +15,7 @@ const MODES = {
   pair: ["Query × key", pairView],
 };
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function attentionView(host, app) {
   const controls = el("div", { class: "controls" });
   const body = el("div", { class: "stack" });

@@ -1,27 +1,35 @@
-/** Curves: one chart with up to four lines, drawn at the width it has, values under the pointer. */
+/**
+ * Curves: one chart with up to four lines, drawn at the width it has, values under the pointer. A
+ * value that is not finite breaks its line and is counted in the key, because it should be seen.
+ */
 
-import { el, replace, short, svg } from "./dom.js";
+import { el, empty, replace, short, svg } from "./dom.js";
 
 const HEIGHT = 220;
+const FEW = 30; // up to here every point has a dot
+const TOO_LARGE = 1e300; // differences of larger values would overflow
 const EDGE = { left: 54, right: 12, top: 10, bottom: 38 };
 
 /**
  * @param {string} title
- * @param {{name: string, points: {x: number, y: number}[]}[]} series in order of x
+ * @param {{name: string, points: {x: number, y: number|null, at?: string}[]}[]} lines in order of
+ *   x; `at` says where a point is, if not its x alone
  * @param {string} xName
  */
-export function lineChart(title, series, xName) {
+export function lineChart(title, lines, xName) {
+  const series = lines.map(({ name, points }) => ({ name, points, known: points.filter(isKnown) }));
   const keys = el("span", { class: "keys" });
   const drawing = el("div", { class: "curve" });
   const node = el(
     "figure",
     { class: "card" },
-    el("figcaption", {}, el("strong", {}, title), keys),
+    el("figcaption", {}, el("strong", { dir: "auto" }, title), keys),
     drawing,
   );
-  const all = series.flatMap((line) => line.points);
+  const all = series.flatMap((line) => line.known);
+  const lost = series.reduce((sum, line) => sum + line.points.length - line.known.length, 0);
   let width = 0;
-  const key = (line, i, value, x) =>
+  const key = (line, i, point, isPointed) =>
     el(
       "span",
       { class: "key" },
@@ -32,16 +40,16 @@ export function lineChart(title, series, xName) {
       ),
       line.name,
       " ",
-      el("b", {}, short(value)),
-      x === null ? "" : ` at ${short(x)}`,
+      point && el("b", {}, short(point.y)),
+      point && isPointed && ` at ${point.at || short(point.x)}`,
     );
   const said = (at) =>
     replace(
       keys,
-      series.map((line, i) => {
-        const point = at === null ? line.points[line.points.length - 1] : nearest(line.points, at);
-        return point && key(line, i, point.y, at === null ? null : point.x);
-      }),
+      series.map((line, i) =>
+        key(line, i, at === null ? line.known.at(-1) : nearest(line.known, at), at !== null),
+      ),
+      lost > 0 && el("span", { class: "key bad" }, `${short(lost)} not finite, left out`),
     );
 
   function draw() {
@@ -54,6 +62,7 @@ export function lineChart(title, series, xName) {
       "svg",
       {
         class: "chart",
+        viewBox: `0 0 ${width} ${HEIGHT}`,
         width,
         height: HEIGHT,
         role: "img",
@@ -72,7 +81,7 @@ export function lineChart(title, series, xName) {
         x === null
           ? []
           : series.map((line, i) => {
-              const at = nearest(line.points, x);
+              const at = nearest(line.known, x);
               return (
                 at &&
                 svg("circle", { class: `dot s${i}`, cx: plane.x(at.x), cy: plane.y(at.y), r: 4 })
@@ -89,8 +98,13 @@ export function lineChart(title, series, xName) {
     replace(drawing, picture);
   }
   said(null);
-  new ResizeObserver(draw).observe(drawing);
+  if (all.length) new ResizeObserver(draw).observe(drawing);
+  else replace(drawing, empty("Nothing was logged."));
   return node;
+}
+
+function isKnown({ y }) {
+  return Number.isFinite(y) && Math.abs(y) < TOO_LARGE;
 }
 
 function nearest(points, x) {
@@ -159,13 +173,19 @@ function axes(plane, xName) {
   ].flat(2);
 }
 
+/** The strokes between gaps, and dots where points are few or alone. */
 function curve(points, index, plane) {
-  const spots = points.map((p) => `${plane.x(p.x).toFixed(1)} ${plane.y(p.y).toFixed(1)}`);
-  return [
-    spots.length > 1 && svg("path", { class: `line s${index}`, d: `M${spots.join("L")}` }),
-    points.length <= 12 &&
-      points.map((p) =>
-        svg("circle", { class: `dot s${index}`, cx: plane.x(p.x), cy: plane.y(p.y), r: 3 }),
-      ),
-  ].flat();
+  const strokes = [[]];
+  for (const point of points) {
+    if (isKnown(point)) strokes[strokes.length - 1].push(point);
+    else strokes.push([]);
+  }
+  const spot = (p) => `${plane.x(p.x).toFixed(1)} ${plane.y(p.y).toFixed(1)}`;
+  const dot = (p) =>
+    svg("circle", { class: `dot s${index}`, cx: plane.x(p.x), cy: plane.y(p.y), r: 3 });
+  return strokes.flatMap((stroke) => [
+    stroke.length > 1 &&
+      svg("path", { class: `line s${index}`, d: `M${stroke.map(spot).join("L")}` }),
+    (stroke.length === 1 || points.length <= FEW) && stroke.map(dot),
+  ]);
 }

@@ -3,9 +3,9 @@
  * under the arrow keys, zoom with labels that stay in sight.
  */
 
-import { figure } from "./dom.js";
+import { figure, visible } from "./dom.js";
 import { moved } from "./heat_tools.js";
-import { colour, direction, elide, ramp } from "./paint.js";
+import { colour, direction, elide, hatch, ramp } from "./paint.js";
 import { inSlices } from "./slices.js";
 import { Viewport } from "./viewport.js";
 
@@ -18,10 +18,12 @@ const PAINT = 90; // milliseconds between two pictures of weights that are still
 export class HeatMap {
   /**
    * @param {{label: string, signed?: boolean,
-   *   pointed: (row: number, column: number, kept: boolean) => void}} options
-   *   `pointed` is told of the cell under the pointer, and with `kept` of one that was chosen.
+   *   pointed: (row: number, column: number, kept: boolean) => void,
+   *   cell?: [number, number]|null}} options
+   *   `pointed` is told of the cell under the pointer, and with `kept` of one that was chosen;
+   *   with null for `cell` none is chosen at first.
    */
-  constructor({ label, signed = false, pointed }) {
+  constructor({ label, signed = false, pointed, cell = [0, 0] }) {
     this.signed = signed;
     this.pointed = pointed;
     this.view = new Viewport((context) => this.draw(context), {
@@ -33,14 +35,14 @@ export class HeatMap {
     this.bitmap = document.createElement("canvas");
     this.bright = false;
     this.zoom = 1;
-    this.cell = [0, 0];
+    this.cell = cell;
     this.hover = null;
     this.stop = () => {};
     this.listen();
   }
 
   /**
-   * @param {import("./attention.js").Grid} grid
+   * @param {import("./grid.js").Grid} grid
    * @param {string[]} rows
    * @param {string[]} columns
    * @param {(done: boolean) => void} [after] called when more has been computed
@@ -68,7 +70,7 @@ export class HeatMap {
 
   /** The chosen cell. */
   choose(row, column) {
-    if (this.cell[0] === row && this.cell[1] === column) return;
+    if (this.cell?.[0] === row && this.cell[1] === column) return;
     this.cell = [row, column];
     const [x, y] = this.place(row, column);
     this.view.reveal(x, y, this.sx, this.sy, this.left, this.top);
@@ -80,7 +82,7 @@ export class HeatMap {
     const most = Math.max(1, LARGEST / Math.min(this.fit[0], this.fit[1]));
     this.zoom = factor ? Math.max(1, Math.min(most, this.zoom * factor)) : 1;
     this.layout();
-    const [x, y] = this.place(...this.cell);
+    const [x, y] = this.place(...(this.cell ?? [0, 0]));
     const { node } = this;
     node.scrollTo(x - (this.left + node.clientWidth) / 2, y - (this.top + node.clientHeight) / 2);
     this.view.redraw();
@@ -108,7 +110,7 @@ export class HeatMap {
     context.font = this.font();
     const widest = (tokens, n) =>
       longest(tokens.slice(0, n)).reduce(
-        (most, word) => Math.max(most, context.measureText(word).width),
+        (most, word) => Math.max(most, context.measureText(visible(word)).width),
         24,
       );
     this.left = Math.ceil(Math.min(widest(this.rowTokens, rows) + 14, width * 0.3, 150));
@@ -148,7 +150,7 @@ export class HeatMap {
       for (let j = 0, at = i * columns, w = from * columns; j < columns; j++, at++, w++) {
         let share = weights[w] * factor;
         if (this.bright) share = share < 0 ? -Math.sqrt(-share) : Math.sqrt(share);
-        pixels[at] = colours[(zero + share * reach + 0.5) | 0];
+        pixels[at] = colours[Math.max(0, (zero + share * reach + 0.5) | 0)];
       }
     }
     this.bitmap.getContext("2d").putImageData(image, 0, 0);
@@ -170,12 +172,25 @@ export class HeatMap {
       this.sx * columns,
       this.sy * rows,
     );
+    if (this.grid.hasGaps) this.drawGaps(context, rows, columns);
     this.drawLines(context, rows, columns);
     this.drawCell(context);
     if (Math.min(this.sx, this.sy) >= ROOMY) this.drawFigures(context, rows, columns);
     context.restore();
     this.drawLabels(context, "rows");
     this.drawLabels(context, "columns");
+  }
+
+  /** Hatches the cells whose weight is not a finite number. */
+  drawGaps(context, rows, columns) {
+    const { left: dx, top: dy } = this.view;
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < columns; j++) {
+        if (Number.isFinite(this.grid.weights[i * columns + j])) continue;
+        const [x, y] = this.place(i, j);
+        hatch(context, x - dx, y - dy, this.sx, this.sy);
+      }
+    }
   }
 
   drawLines(context, rows, columns) {
@@ -202,8 +217,9 @@ export class HeatMap {
   }
 
   drawCell(context) {
-    const [row, column] = this.hover ?? this.cell;
-    const [x, y] = this.place(row, column);
+    const cell = this.hover ?? this.cell;
+    if (!cell) return;
+    const [x, y] = this.place(...cell);
     const { left: dx, top: dy } = this.view;
     context.fillStyle = colour("ink");
     context.globalAlpha = 0.08;
@@ -226,7 +242,7 @@ export class HeatMap {
     for (let i = Math.floor(dy / this.sy); i < rows && this.place(i, 0)[1] - dy < height; i++) {
       for (let j = Math.floor(dx / this.sx); j < columns && this.place(0, j)[0] - dx < width; j++) {
         const weight = weights[i * columns + j];
-        if (!done[i] || Math.abs(weight) < 0.005) continue;
+        if (!done[i] || !(Math.abs(weight) >= 0.005)) continue;
         const [x, y] = this.place(i, j);
         const share = Math.abs(weight) / peak;
         context.fillStyle = colour(
@@ -245,7 +261,7 @@ export class HeatMap {
       : [this.sx, this.view.left, this.left];
     const span = isRow ? this.view.height : this.view.width;
     const stride = Math.ceil(LABEL / side);
-    const marked = (this.hover ?? this.cell)[isRow ? 0 : 1];
+    const marked = (this.hover ?? this.cell)?.[isRow ? 0 : 1] ?? NaN;
     const centre = (i) => margin + (i + 0.5) * side - from;
     context.textBaseline = "middle";
     const first = Math.floor(from / side / stride) * stride;
@@ -303,7 +319,8 @@ export class HeatMap {
     });
     node.addEventListener("keydown", (event) => {
       if (event.key === "+" || event.key === "-") this.magnify(event.key === "+" ? 1.6 : 1 / 1.6);
-      const to = this.grid && moved(event, this.cell, this.grid.rows, this.grid.columns);
+      const next = this.grid && moved(event, this.cell ?? [0, 0], this.grid.rows, this.grid.columns);
+      const to = next && !this.cell ? [0, 0] : next;
       if (!to) return;
       event.preventDefault();
       this.hover = null;
@@ -324,7 +341,7 @@ export class HeatMap {
     if (String(cell) === String(this.hover)) return;
     this.hover = cell;
     this.view.redraw();
-    this.pointed(...(cell ?? this.cell), false);
+    if (cell ?? this.cell) this.pointed(...(cell ?? this.cell), false);
   }
 }
 

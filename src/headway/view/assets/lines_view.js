@@ -12,7 +12,7 @@ const MOST = 36; // words on a side
 const FEW = 10; // words that are shown however little they get
 const SLIGHT = 0.002; // a weight
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function linesView(host, app) {
   let focus = null;
   const chips = el("div", { class: "chips", role: "group", "aria-label": "Heads" });

@@ -7,7 +7,7 @@ const WAIT = 300; // milliseconds of rest before a question is asked
 
 /**
  * @param {HTMLElement} host
- * @param {import("./main.js").App} app
+ * @param {import("./inspection_page.js").App} app
  * @param {(raw: Object<string, any>|null) => void} answered null: there is nothing to show
  */
 export function livePanel(host, app, answered) {

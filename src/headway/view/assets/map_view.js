@@ -7,7 +7,7 @@ import { AXES, inWords } from "./focus.js";
 import { heatTools } from "./heat_tools.js";
 import { HeatMap } from "./heatmap.js";
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function mapView(host, app) {
   let focus = null;
   let grid = null;

@@ -6,7 +6,7 @@ import { inSlices } from "./slices.js";
 
 const MANY = 400; // tokens; of more only the chosen output shows its own
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function outputsView(host, app) {
   const list = el("ol", {
     class: "outputs",

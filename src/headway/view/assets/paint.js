@@ -22,10 +22,14 @@ function channels(hex) {
 
 const ramps = new Map();
 
-/** Forget the colours: the scheme has changed. */
-export function forgetColours() {
-  found.clear();
-  ramps.clear();
+/** Calls `redraw` when the page goes from light to dark or to paper. @param {() => void} redraw */
+export function whenColoursChange(redraw) {
+  for (const query of ["(prefers-color-scheme: dark)", "print"])
+    matchMedia(query).addEventListener("change", () => {
+      found.clear();
+      ramps.clear();
+      redraw();
+    });
 }
 
 /**
@@ -61,6 +65,23 @@ export function shade(value, peak, signed) {
 export function level(value, peak, signed) {
   const share = peak > 0 ? Math.max(-1, Math.min(1, value / peak)) : 0;
   return signed ? 128 + Math.round(share * 127) : Math.round(Math.max(0, share) * 255);
+}
+
+/** Fills a rectangle with slanted lines in the colour of errors. */
+export function hatch(context, x, y, width, height) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+  context.strokeStyle = colour("bad");
+  context.lineWidth = 1.5;
+  context.beginPath();
+  for (let at = -height; at < width; at += 6) {
+    context.moveTo(x + at, y + height);
+    context.lineTo(x + at + height, y);
+  }
+  context.stroke();
+  context.restore();
 }
 
 const RIGHT_TO_LEFT = /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;

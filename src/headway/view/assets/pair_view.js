@@ -7,7 +7,7 @@ import { paintStrip, peakOf, strip } from "./strip.js";
 const MOST = 16; // other words that are shown
 const LONG = 100; // words in a list to choose from
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function pairView(host, app) {
   let focus = null;
   function update(next) {

@@ -1,7 +1,7 @@
 /** The positional encoding as a picture, and how much the codes of two places have in common. */
 
 import { choices, el, empty, figure, replace } from "./dom.js";
-import { Grid } from "./attention.js";
+import { Grid } from "./grid.js";
 import { HeatMap } from "./heatmap.js";
 import { rowOf, unpack } from "./tensor.js";
 import { lineChart } from "./chart.js";
@@ -19,7 +19,7 @@ const NONE = {
     "No place has a code of its own: each head adds to its scores what it has learned for the distance of two words.",
 };
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function positionsView(host, app) {
   const { positions } = app.inspection.raw;
   const table = unpack(

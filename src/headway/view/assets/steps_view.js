@@ -7,7 +7,7 @@ import { KINDS } from "./inspection.js";
 import { pickers } from "./pair_view.js";
 import { STAGES } from "./stages.js";
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function stepsView(host, app) {
   function draw() {
     const focus = focusOf(app.inspection, app.store.values);

@@ -1,29 +1,11 @@
 /** How the model learned: curves of the log and what it answered on the way; live it follows. */
 
 import { el, empty, figure, replace, sentence, short } from "./dom.js";
-import { lineChart } from "./chart.js";
+import { trainingCharts } from "./training_charts.js";
 
 const AGAIN = 5000; // milliseconds between two looks at a run that may be in progress
-const PLAIN = new Set([
-  "step",
-  "epoch",
-  "minutes",
-  "loss",
-  "valid_loss",
-  "lr",
-  "tokens_per_second",
-  "norm",
-]);
-const NAMES = {
-  exact: "Exact match",
-  bleu: "BLEU",
-  chrf: "chrF",
-  ter: "TER",
-  accuracy: "Accuracy",
-  macro_f1: "Macro F1",
-};
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function trainingView(host, app) {
   const charts = el("div", { class: "halves" });
   const samples = el("div");
@@ -47,7 +29,7 @@ export function trainingView(host, app) {
       return;
     }
     if (!charts.isConnected) replace(host, charts, samples);
-    replace(charts, curves(rows));
+    replace(charts, trainingCharts(rows));
     makeSamples();
   }
 
@@ -104,61 +86,6 @@ export function trainingView(host, app) {
       number++;
     },
   };
-}
-
-function points(rows, key) {
-  const x = rows.some((row) => Number.isFinite(row.minutes) && row.minutes > 0)
-    ? "minutes"
-    : "step";
-  return thin(
-    rows
-      .filter((row) => Number.isFinite(row[key]) && Number.isFinite(row[x]))
-      .map((row) => ({ x: row[x], y: row[key] })),
-  );
-}
-
-/** At most a few hundred points: of neighbours the lowest and the highest remain. */
-function thin(all, most = 600) {
-  if (all.length <= most) return all;
-  const kept = [];
-  for (let b = 0, n = most / 2; b < n; b++) {
-    const bucket = all.slice(
-      Math.floor((b * all.length) / n),
-      Math.floor(((b + 1) * all.length) / n),
-    );
-    const sorted = [...bucket].sort((p, q) => p.y - q.y);
-    kept.push(...[sorted[0], sorted[sorted.length - 1]].sort((p, q) => p.x - q.x));
-  }
-  return kept;
-}
-
-function curves(rows) {
-  const metrics = new Set();
-  for (const row of rows) {
-    if (!("valid_loss" in row)) continue;
-    for (const [key, value] of Object.entries(row))
-      if (!PLAIN.has(key) && Number.isFinite(value)) metrics.add(key);
-  }
-  const xName = rows.some((row) => Number.isFinite(row.minutes) && row.minutes > 0)
-    ? "minutes of training"
-    : "step";
-  const wanted = [
-    ["Loss", { loss: "training", valid_loss: "validation" }],
-    ...[...metrics].map((key) => [
-      `${NAMES[key] ?? key} on validation data`,
-      { [key]: "validation" },
-    ]),
-    ["Learning rate", { lr: "learning rate" }],
-    ["Speed", { tokens_per_second: "tokens per second" }],
-  ];
-  return wanted.map(([title, lines]) => {
-    const series = Object.entries(lines).map(([key, name]) => ({
-      name,
-      points: points(rows, key),
-    }));
-    const present = series.filter((line) => line.points.length);
-    return present.length ? lineChart(title, present, xName) : null;
-  });
 }
 
 /** @param {[string, string, string?][]} samples input, output and what was expected */

@@ -9,7 +9,7 @@ const MOST = 620; // height of the window
 const PACE = 700; // milliseconds of a step when it plays
 const FATES = { kept: "kept in the beam", ended: "finished, put aside", pruned: "pruned" };
 
-/** @param {HTMLElement} host @param {import("./main.js").App} app */
+/** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function treeView(host, app) {
   const { trace, search } = app.inspection.raw;
   if (!trace?.steps?.length) {

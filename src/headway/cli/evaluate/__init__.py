@@ -1,0 +1,1 @@
+"""`headway evaluate`: the command, and how its report is printed."""

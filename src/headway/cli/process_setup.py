@@ -1,0 +1,60 @@
+"""What a command sets up in its process before it starts, and a library on import must not.
+
+- Freed memory stays in the process. A training step allocates and frees the same large blocks again
+  and again; by default glibc takes each from the kernel and gives it back at once, so that every
+  step pays for fresh zeroed pages.
+- Threads that wait for work sleep.
+- Commands that only use models skip a part of torch's import that only its compiler needs.
+"""
+
+import ctypes
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+LARGE = 1 << 30
+LARGEST_IN_OLD_GLIBC = 32 << 20  # refuses anything above
+META_KERNELS = "torch._meta_registrations"
+TESTED_TORCH = "2.13."
+"""Releases of torch whose import was tried without the meta kernels."""
+
+
+def keep_freed_memory() -> bool:
+    """Whether the setting could be made; elsewhere than on glibc nothing happens."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        library = ctypes.CDLL(None)
+        library.gnu_get_libc_version  # noqa: B018  (other C libraries do not have it)
+        mallopt = library.mallopt
+    except (OSError, AttributeError):
+        return False
+    kept = any(mallopt(M_MMAP_THRESHOLD, size) for size in (LARGE, LARGEST_IN_OLD_GLIBC))
+    return bool(mallopt(M_TRIM_THRESHOLD, LARGE)) and kept
+
+
+def wait_asleep() -> None:
+    """Makes threads that wait for work sleep instead of spinning."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def skip_meta_kernels() -> bool:
+    """Leaves out torch's meta kernels, a third of the time that its import takes.
+
+    They tell the shapes of results without computing them, for `torch.compile` and `torch.export`,
+    which using a trained model never calls. Only for releases of torch where this was tested.
+
+    Returns:
+        Whether they are left out.
+    """
+    if "torch" in sys.modules:
+        return False
+    try:
+        is_tested = version("torch").startswith(TESTED_TORCH)
+    except PackageNotFoundError:
+        return False
+    if is_tested:
+        sys.modules[META_KERNELS] = ModuleType(META_KERNELS)
+    return is_tested

@@ -1,0 +1,140 @@
+"""Types, values and near misses in words, for error messages and for the reference page."""
+
+from collections.abc import Iterable
+from dataclasses import is_dataclass
+from difflib import SequenceMatcher
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+import annotated_types as at
+
+from .schema import NONE_WORD, alternatives, choice_of, join, keys, quote, split
+
+_NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+_LONGEST_VALUE = 60
+_NEAR = 0.6  # difflib's own idea of a close match
+_SAME_SECTION = 0.2
+
+
+def expected(tp: Any) -> str:
+    """What a value of this type looks like: `a number greater than 0`."""
+    members = [member for member in alternatives(tp) if member is not NoneType]
+    parts = [_expected_one(member) for member in members]
+    if len(parts) < len(alternatives(tp)) and accepts_none_word(tp):
+        parts.append(show(NONE_WORD))
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+def accepts_none_word(tp: Any) -> bool:
+    """Whether the text "none" means None here; where texts are allowed it is a text."""
+    bases = [split(member)[0] for member in alternatives(tp)]
+    return NoneType in bases and str not in bases and Any not in bases
+
+
+def _expected_one(tp: Any) -> str:
+    base, metadata = split(tp)
+    origin, arguments = get_origin(base), get_args(base)
+    if choice_of(tp):
+        return "a table"
+    if is_dataclass(base):
+        return f"a table with keys {', '.join(key.name for key in keys(base))}"  # type: ignore[arg-type]
+    if origin is Literal:
+        names = [show(value) for value in arguments]
+        return names[0] if len(names) == 1 else f"one of {', '.join(names)}"
+    if base is Any:
+        return "any value"
+    if origin is dict:
+        noun = f"a table (each value {expected(arguments[1])})"
+    elif origin is list or (origin is tuple and arguments[-1] is Ellipsis):
+        noun = f"a list (each item {expected(arguments[0])})"
+    elif origin is tuple:
+        noun = f"a list of exactly {len(arguments)} ({'; '.join(map(expected, arguments))})"
+    else:
+        noun = _NOUNS[base]
+    unit = ("character", "characters") if base is str else ("entry", "entries")
+    bounds = [text for item in metadata if (text := _bound(item, unit))]
+    return " ".join([noun, " and ".join(bounds)]) if bounds else noun
+
+
+def _bound(constraint: Any, unit: tuple[str, str]) -> str | None:
+    match constraint:
+        case at.Gt(limit):
+            return f"greater than {_number(limit)}"
+        case at.Ge(limit):
+            return f"of at least {_number(limit)}"
+        case at.Lt(limit):
+            return f"less than {_number(limit)}"
+        case at.Le(limit):
+            return f"of at most {_number(limit)}"
+        case at.MultipleOf(factor):
+            return f"divisible by {factor}"
+        case at.MinLen(count):
+            return f"with {_count(count, unit)} or more"
+        case at.MaxLen(count):
+            return f"with {_count(count, unit)} or fewer"
+    return None
+
+
+def _number(limit: Any) -> Any:
+    """Without `.0`: typing holds `Gt(0)` and `Gt(0.0)` to be one, whichever came first."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
+
+
+def _count(count: int, unit: tuple[str, str]) -> str:
+    return f"{count} {unit[count != 1]}"
+
+
+def show(value: Any) -> str:
+    """A value as TOML would write it, cut when long."""
+    text = _toml(value)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, dict):
+        entries = (f"{join('', key)} = {_toml(item)}" for key, item in value.items())
+        return f"{{{', '.join(entries)}}}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return NONE_WORD if value is None else str(value)
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate most like a name, or None when none is near."""
+    best = max(candidates, key=lambda other: _likeness(name, other), default=None)
+    return best if best is not None and _likeness(name, best) >= _NEAR else None
+
+
+def nearest_key(dotted: str, known: Iterable[str]) -> str | None:
+    """The known dotted key most like an unknown one, by its last part.
+
+    A near miss in the same section is preferred, unless another section has the very name.
+    """
+    section, _, name = dotted.rpartition(".")
+    best, best_score = None, 0.0
+    for candidate in known:
+        home, _, other = candidate.rpartition(".")
+        score = _likeness(name, other)
+        if score >= _NEAR:
+            score += _SAME_SECTION if home == section else 0.0
+            if score > best_score:
+                best, best_score = candidate, score
+    return best
+
+
+def _likeness(one: str, other: str) -> float:
+    one, other = one.lower().replace("-", "_"), other.lower().replace("-", "_")
+    if one == other:
+        return 1.0
+    # learning_rate and lr share two letters of fifteen: difflib alone would not see it.
+    if min(len(one), len(other)) > 1 and (other == _initials(one) or one == _initials(other)):
+        return 0.95
+    return SequenceMatcher(None, one, other).ratio()
+
+
+def _initials(name: str) -> str:
+    return "".join(part[:1] for part in name.split("_"))

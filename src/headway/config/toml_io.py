@@ -1,0 +1,162 @@
+"""Run files and command-line overrides: from a path to plain tables, then to `parsing`."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
+from datetime import date, time
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+
+from ..errors import ConfigError
+from .messages import show
+from .parsing import COMMAND_LINE, parse
+from .schema import NONE_WORD, Key, choice_of, has_key, join, keys, tables_in
+
+T = TypeVar("T")
+
+
+Tables = dict[str, Any]
+
+
+def load(
+    path: str | Path,
+    cls: type[T],
+    overrides: Iterable[str] = (),
+    complete: Callable[[Tables], Tables] = lambda tables: tables,
+) -> T:
+    """Settings of class `cls` from a TOML file, changed by overrides such as `train.lr=3e-4`.
+
+    Args:
+        complete: adds to the tables that were given, before they are checked.
+
+    Raises:
+        ConfigError: the file cannot be read, an override makes no sense, or settings are wrong.
+    """
+    raw = _read_toml(path)
+    overridden: dict[str, str] = {}
+    problems = []
+    for override in overrides:
+        try:
+            key, text = _apply(raw, override, str(path))
+        except ConfigError as error:
+            problems.append(f"{COMMAND_LINE}: {error}")
+        else:
+            overridden[key] = text
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return parse(complete(raw), cls, str(path), overridden)
+
+
+def _read_toml(path: str | Path) -> Tables:
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        text = content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        wrong = error.object[error.start]
+        raise ConfigError(
+            f"{path}:{line}: byte 0x{wrong:02x} is not UTF-8; save the file as UTF-8"
+        ) from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(_syntax(path, text, str(error))) from None
+
+
+def _syntax(path: str | Path, text: str, message: str) -> str:
+    """Tomllib's message with its line where editors look for it."""
+    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if not place:
+        return f"{path}: not valid TOML: {message}"
+    line = place[1] or str(text.rstrip("\n").count("\n") + 1)
+    column = f"column {place[2]}" if place[2] else "at the end of the file"
+    reason = message[: place.start()]
+    return f"{path}:{line}: not valid TOML: {reason[:1].lower()}{reason[1:]} ({column})"
+
+
+def _apply(raw: dict[str, Any], override: str, origin: str) -> tuple[str, str]:
+    """Writes one override into the tables; returns its dotted key and the text of its value."""
+    name, equals, text = override.partition("=")
+    if not equals:
+        raise ConfigError(f"{override!r} has no '='; write it as key=value, for example train.lr=3")
+    path = _key_path(name.strip(), override)
+    table, dotted = raw, ""
+    for part in path[:-1]:
+        dotted = join(dotted, part)
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise ConfigError(
+                f"{override!r} needs {dotted} to be a table, but it is {show(table)} in {origin}"
+            )
+    table[path[-1]] = read_value(text)
+    return join(dotted, path[-1]), text
+
+
+def _key_path(name: str, override: str) -> list[str]:
+    path = []
+    try:
+        table = tomllib.loads(f"{name} = 0") if "\n" not in name else {}
+    except tomllib.TOMLDecodeError:
+        table = {}
+    while isinstance(table, dict) and len(table) == 1:
+        part, table = next(iter(table.items()))
+        path.append(part)
+    if not path:
+        raise ConfigError(f"{override!r}: {name!r} is not a key; expected words joined by dots")
+    return path
+
+
+def read_value(text: str) -> Any:
+    """A value from a command line: of TOML, or the text itself where it is none: `translate`."""
+    try:
+        values = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    value = values["value"]
+    # No setting is a date, and a second line would be a second key.
+    return text if isinstance(value, (date, time)) or len(values) > 1 else value
+
+
+def to_toml(settings: Any) -> str:
+    """The TOML text of a settings object."""
+    return tomli_w.dumps(to_dict(settings))
+
+
+def to_dict(settings: Any) -> dict[str, Any]:
+    """The tables of a settings object; a key that is None by default and by value is left out."""
+    cls: type = type(settings)
+    return {
+        key.name: _plain(value, key)
+        for key in keys(cls)
+        if (value := getattr(settings, key.name)) is not None or key.default is not None
+    }
+
+
+def _plain(value: Any, key: Key) -> Any:
+    if value is None:
+        return NONE_WORD
+    if is_dataclass(value):
+        return {**_name(value, key), **to_dict(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain(item, key) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, key) for item in value]
+    return value
+
+
+def _name(value: Any, key: Key) -> dict[str, str]:
+    """The entry that says which class a Choice picked, for classes that do not hold it."""
+    cls: type = type(value)
+    for section in tables_in(key.type):
+        choice = choice_of(section)
+        if choice and cls in choice.table().values() and not has_key(cls, choice.key):
+            return {choice.key: choice.name_of(value)}
+    return {}

@@ -1,0 +1,68 @@
+"""The mapping from fields of a line to columns of the task."""
+
+from collections.abc import Mapping
+
+from ...errors import ConfigError, DataError
+
+Columns = Mapping[str, str | int | None]
+"""Columns of the task, each with the corpus's entry: a name, a number or None."""
+
+
+def is_header(columns: Columns, fields: list[str]) -> bool:
+    """Whether the first line of a table is a header, for formats where it may be missing."""
+    entries = columns.values()
+    if any(isinstance(entry, str) for entry in entries):
+        return True
+    return all(entry is None for entry in entries) and set(columns) <= set(fields)
+
+
+def pick(columns: Columns, header: list[str] | None, width: int, where: str) -> list[int]:
+    """The position of each column the task needs, from 0.
+
+    A column without an entry is found by its own name; a table without a header must then have
+    exactly the task's columns, in the task's order.
+    """
+    if header is None and all(entry is None for entry in columns.values()):
+        if width != len(columns):
+            raise DataError(
+                f"{where}: {width} columns where {len(columns)} ({', '.join(columns)}) were "
+                f"expected; say which, such as {next(iter(columns))} = 1"
+            )
+        return list(range(width))
+    return [_position(entry, column, header, width, where) for column, entry in columns.items()]
+
+
+def _position(
+    entry: str | int | None, column: str, header: list[str] | None, width: int, where: str
+) -> int:
+    if isinstance(entry, int):
+        if entry == 0 or abs(entry) > width:
+            raise DataError(
+                f"{where}: no column {entry} for {column}; there are {width}, counted from 1"
+            )
+        return entry - 1 if entry > 0 else width + entry
+    name = column if entry is None else entry
+    if header is None:
+        raise ConfigError(
+            f"{where}: which column is {column}? Columns of this file have no names; "
+            f"give a number, such as {column} = 1"
+        )
+    if name not in header:
+        raise DataError(
+            f"{where}: no column {name!r} for {column}; the header has {', '.join(header)}"
+        )
+    return header.index(name)
+
+
+def check_width(fields: list[str], width: int, where: str) -> None:
+    """Refuses a line with more or fewer fields than those before it."""
+    if len(fields) != width:
+        raise DataError(
+            f"{where}: {counted(len(fields), 'field')} where {width} were expected (as in the "
+            "lines before); is a separator missing or inside the text?"
+        )
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, singular or plural."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

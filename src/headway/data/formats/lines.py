@@ -1,0 +1,186 @@
+"""Lines or running text of a file, a gzipped file or standard input; parallel files.
+
+Only "\\n" and "\\r\\n" end a line: Python's text mode also breaks at a bare "\\r", and
+`splitlines` at U+2028 and others, which would misalign parallel files.
+"""
+
+import codecs
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from ...errors import DataError
+from .format import CorpusFiles, FileFormat, Row
+
+BOM = b"\xef\xbb\xbf"
+GZIP_MAGIC = b"\x1f\x8b"
+BUFFER_BYTES = 1 << 16
+PIECE_BYTES = 1 << 18  # of running text at a time
+
+
+def read_lines(path: str | Path, name: str | None = None) -> Iterator[str]:
+    """The lines of a UTF-8 file, without their ends and without a byte order mark.
+
+    Args:
+        path: the file, plain or gzipped; "-" is standard input.
+        name: its name in messages; by default the path.
+
+    Raises:
+        DataError: bad UTF-8 or broken gzip data; the message names file and line.
+    """
+    name = name or ("standard input" if str(path) == "-" else str(path))
+    number = 0
+    with _opened(path, name) as stream, _explained(name, lambda: number):
+        for number, raw in enumerate(stream, 1):
+            if number == 1:
+                raw = raw.removeprefix(BOM)
+            try:
+                text = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{name}:{number}: not UTF-8: byte 0x{error.object[error.start]:02x} at "
+                    f"position {error.start + 1} of the line; convert the file (iconv -t UTF-8)"
+                ) from None
+            yield text
+
+
+def read_pieces(path: str | Path, name: str | None = None) -> Iterator[tuple[str, int]]:
+    """A UTF-8 file as one running text in pieces, each with the number of its first line.
+
+    Together the pieces are the whole text, line breaks included ("\\r\\n" becomes "\\n"). A piece
+    ends before white space wherever there is some, so that words stay whole.
+
+    Raises:
+        DataError: bad UTF-8 or broken gzip data; the message names file and line.
+    """
+    name = name or ("standard input" if str(path) == "-" else str(path))
+    decoder, pending, line, n_bytes = codecs.getincrementaldecoder("utf-8")(), "", 1, 0
+    with _opened(path, name) as stream, _explained(name, lambda: line + pending.count("\n")):
+        while raw := stream.read(PIECE_BYTES):
+            pending += decoder.decode(raw.removeprefix(BOM) if not n_bytes else raw)
+            n_bytes += len(raw)
+            end = _last_word(pending)
+            if end:
+                piece = pending[:end].replace("\r\n", "\n")
+                yield piece, line
+                line, pending = line + piece.count("\n"), pending[end:]
+        pending += decoder.decode(b"", final=True)
+    if pending:
+        yield pending.replace("\r\n", "\n"), line
+
+
+def pieces_of(text: str, characters: int = PIECE_BYTES) -> Iterator[str]:
+    """The pieces of a long text, which end before white space as those of `read_pieces`."""
+    start = 0
+    while len(text) - start > characters:
+        piece = text[start : start + characters]
+        end = _last_word(piece) or characters
+        yield piece[:end]
+        start += end
+    yield text[start:]
+
+
+def _last_word(text: str) -> int:
+    """The start of the last white space of a text; its length if there is none."""
+    end = len(text)
+    while end and not text[end - 1].isspace():
+        end -= 1
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end or (0 if text[:1].isspace() else len(text))
+
+
+@contextmanager
+def _explained(name: str, line: Callable[[], int]) -> Iterator[None]:
+    """Turns decoding errors into a DataError that names the line."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        broken = error.object[error.start] if error.start < len(error.object) else 0
+        near = line() + bytes(error.object[: error.start]).count(b"\n")
+        raise DataError(
+            f"{name}:{near}: not UTF-8: byte 0x{broken:02x}; convert the file (iconv -t UTF-8)"
+        ) from None
+    except EOFError:
+        raise DataError(
+            f"{name}: the gzip data end too early, after line {line()}; the file is cut off, "
+            "fetch or write it again"
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(
+            f"{name}: broken gzip data after line {line()} ({error}); fetch or write the file again"
+        ) from None
+
+
+@contextmanager
+def _opened(path: str | Path, name: str) -> Iterator[BinaryIO]:
+    """The bytes of a file, unzipped; closed at the end, except standard input."""
+    if str(path) == "-":
+        yield _unzipped(sys.stdin.buffer, name, named_gz=False)
+        return
+    try:
+        raw = open(path, "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 closed below
+    except OSError as error:
+        raise DataError(f"cannot read {name}: {error.strerror}; check the name") from None
+    with raw:
+        yield _unzipped(raw, name, named_gz=str(path).endswith(".gz"))
+
+
+def _unzipped(raw: BinaryIO, name: str, named_gz: bool) -> BinaryIO:
+    # A replaced standard input may be a stream that cannot look ahead.
+    if hasattr(raw, "peek") and raw.peek(2)[:2] == GZIP_MAGIC:
+        # GzipFile splits lines slowly; a buffer in front of it does so in C.
+        return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), BUFFER_BYTES)
+    if named_gz:
+        raise DataError(f"{name} is named .gz but holds no gzip data; unpack or rename it")
+    return raw
+
+
+def read_parallel(corpus: CorpusFiles) -> Iterator[Row]:
+    """Rows of parallel files, one file for each column.
+
+    Raises:
+        DataError: a file ends before another.
+    """
+    streams = [read_lines(path, name) for name, path in corpus.files]
+    number = 0
+    while True:
+        values = tuple(next(stream, None) for stream in streams)
+        if None in values:
+            break
+        number += 1
+        yield Row(values, f"{corpus.name}:{number}")  # type: ignore[arg-type]
+    _check_all_ended(corpus.files, values, number)
+
+
+def _check_all_ended(
+    files: list[tuple[str, Path]], values: tuple[str | None, ...], number: int
+) -> None:
+    longer = [name for (name, _), value in zip(files, values, strict=True) if value is not None]
+    if longer:
+        short = files[values.index(None)][0]
+        raise DataError(
+            f"{short} ends after line {number} while {longer[0]} goes on; "
+            "parallel files need the same number of lines, each the partner of the other's"
+        )
+
+
+def _running_text(corpus: CorpusFiles) -> Iterator[Row]:
+    for text, line in read_pieces(corpus.path, corpus.name):
+        yield Row((text,), f"{corpus.name}:{line}")
+
+
+LINES = FileFormat(
+    "each line a text of its own, in a file for each column", read_parallel, columns="each"
+)
+TEXT = FileFormat(
+    "the whole file is one running text, line breaks included",
+    _running_text,
+    columns="one",
+    rows="pieces",
+)

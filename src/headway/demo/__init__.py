@@ -1,0 +1,1 @@
+"""Demos with embedded data."""

@@ -1,0 +1,1 @@
+"""Trained models in use: load, translate, predict, generate, embed. Never imports the trainer."""

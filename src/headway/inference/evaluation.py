@@ -1,0 +1,128 @@
+"""Options and results of evaluations, as `evaluate` and `compare` use them with every task.
+
+The classes of the tasks evaluate; the commands print.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..data.config import Corpus
+from ..data.formats.read import Row, read_whole
+from ..metrics.score import Score
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """How a test set is evaluated.
+
+    A model takes `metrics`, and the options that its `evaluation_options` names.
+
+    Attributes:
+        metrics: by default the usual metrics of the task.
+        tokenized: whether the references are tokenised already.
+        group: whether rows with the same source are one item with several references.
+        cut: whether inputs that are too long are cut.
+        split: whether inputs that are too long are split, and their outputs joined.
+        search: search settings that replace those of the run.
+    """
+
+    metrics: Sequence[str] | None = None
+    tokenized: bool = False
+    group: bool = False
+    cut: bool = False
+    split: bool = False
+    search: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """Scores of a test set, with notes for the reader.
+
+    Attributes:
+        scores: scores by metric.
+        record: the report as plain data, `n` first.
+        summary: size of the test set and of the task, such as "500 texts, 3 labels".
+        notes: lines that explain the scores.
+        remarks: lines about the outputs.
+        warnings: reasons why the scores may mislead, or could be better.
+        outputs: one for each input; None if nothing is decoded.
+        name_width: width of the metrics' names in a table.
+        digits: decimals of the scores in a table.
+    """
+
+    scores: Mapping[str, Score]
+    record: Mapping[str, Any]
+    summary: str
+    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    outputs: Sequence[str] | None = None
+    name_width: int = 12
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class TimedEvaluation:
+    """The score of a test set by one metric, and the speed of the model.
+
+    Attributes:
+        score: computes the score of some inputs, by index; of all inputs for None.
+        n: size of the test set, in units of `n_of`.
+        speed: units of `speed_of` per second.
+        inputs: texts of the inputs; None if only the whole set has a score.
+        notes: lines that explain the score.
+    """
+
+    score: Callable[[Sequence[int] | None], Score]
+    n: int
+    n_of: str
+    speed: float
+    speed_of: str
+    inputs: Sequence[str] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_rows(corpora: Sequence[Corpus], columns: Sequence[str], root: Path) -> Iterator[Row]:
+    """The rows of all corpora; a running text is one row."""
+    for corpus in corpora:
+        yield from read_whole(corpus, columns, root)
+
+
+def timed(compute: Callable[[], Result]) -> tuple[Result, float]:
+    """The result of a call, and the seconds it took."""
+    started = time.perf_counter()
+    result = compute()
+    return result, time.perf_counter() - started
+
+
+def scores_to_dict(scores: Mapping[str, Score]) -> dict[str, Any]:
+    """Scores as plain data, by metric."""
+    return {name: score.to_dict() for name, score in scores.items()}
+
+
+def ungrouped(rows: Iterable[Row]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Sources, a list with the one target of each, and their locations in files."""
+    sources, references, locations = [], [], []
+    for row in rows:
+        sources.append(row.values[0])
+        references.append([row.values[1]])
+        locations.append(row.where)
+    return sources, references, locations
+
+
+def grouped(rows: Iterable[Row]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Distinct sources, all targets of each, and the location of its first row."""
+    targets: dict[str, list[str]] = {}
+    locations = []
+    for row in rows:
+        source, target = row.values
+        if source not in targets:
+            targets[source] = []
+            locations.append(row.where)
+        targets[source].append(target)
+    return list(targets), list(targets.values()), locations

@@ -1,0 +1,344 @@
+"""`Predictor`: trained models that predict a label, tags, an answer or a value for each input.
+
+A row of the data has the input in all columns but the last, and the reference in the last. An
+input is a text, or as many texts as it has columns. The tasks have a subclass each.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from ..data.config import Corpus
+from ..data.formats.read import Row
+from ..errors import DataError
+from ..inspection.build import check_not_blank, inspect_encoder
+from ..inspection.inspection import InspectedOutput, Inspection
+from ..inspection.report import CommandUse
+from ..metrics.interval import RESAMPLES
+from ..metrics.score import Score
+from ..tasks.text_inputs import BETWEEN, Text, TextInputs
+from ..view.report import Sample
+from .base import CUT, Logged, TooLong, TrainedModel, location_of
+from .evaluation import (
+    EvaluationOptions,
+    EvaluationReport,
+    TimedEvaluation,
+    read_rows,
+    scores_to_dict,
+    timed,
+)
+from .requests import check_length
+from .results import OutputEvaluation
+
+Input = str | tuple[str, ...]
+TextPrediction = TypeVar("TextPrediction")
+
+
+class Predictor(TrainedModel):
+    """A model that predicts the last column from the others.
+
+    Attributes:
+        nouns: the nouns for inputs and outputs, in the plural.
+        digits: decimals of its scores in a table.
+    """
+
+    commands: ClassVar[Mapping[str, CommandUse]] = {
+        "predict": CommandUse("FILE", "Use it on lines; without FILE, type.")
+    }
+    evaluation_options = frozenset({"cut", "outputs"})
+    scores_by_length = True
+    nouns: ClassVar[tuple[str, str]]
+    digits: ClassVar[int] = 2
+
+    @abstractmethod
+    def predict(
+        self,
+        inputs: Sequence[Any],
+        too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
+    ) -> list[Any]:
+        """The prediction for each input, in the order given.
+
+        Args:
+            too_long: refuse an input longer than the model reads, with an error that names it, or
+                cut it.
+            places: names of the inputs in messages, such as `news.en:7`.
+        """
+
+    @abstractmethod
+    def to_dict(self, prediction: Any) -> dict[str, Any]:
+        """All of a prediction, as plain data."""
+
+    @abstractmethod
+    def inspect_inputs(self, text: Any) -> tuple[Mapping[str, Tensor], list[InspectedOutput]]:
+        """An input as a batch of one, and its outputs, best first."""
+
+    @abstractmethod
+    def output(self, prediction: Any) -> Any:
+        """The part of a prediction that metrics compare with the reference."""
+
+    @abstractmethod
+    def parse_reference(self, reference: str) -> Any:
+        """A reference in the form of an output."""
+
+    @abstractmethod
+    def format_output(self, output: Any) -> str:
+        """An output in one line."""
+
+    def format_prediction(self, prediction: Any) -> str:
+        """A prediction in one line, with its probability if it has one."""
+        return self.format_output(self.output(prediction))
+
+    @abstractmethod
+    def label_space(self) -> dict[str, Any]:
+        """The possible outputs, as plain data."""
+
+    @abstractmethod
+    def describe_label_space(self) -> str:
+        """The possible outputs in a few words, such as "3 labels"; may be empty."""
+
+    def public_info(self) -> dict[str, Any]:
+        return {"inputs": list(self.inputs), **self.label_space()}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of an input."""
+        columns: tuple[str, ...] = self.task.columns
+        return columns[:-1]
+
+    def input(self, values: Sequence[str]) -> Input:
+        """The input from the columns of a row."""
+        return values[0] if len(self.inputs) == 1 else tuple(values[: len(self.inputs)])
+
+    def inspect(self, text: Any) -> Inspection:
+        """The inspection of an input: its outputs, and the attention within it.
+
+        Raises:
+            DataError: the input is blank, or too long.
+            ConfigError: this is an ensemble.
+        """
+        model = self.single_model("looking inside")
+        self.length(text, "the text", "shorten it")
+        joined = text if isinstance(text, str) else BETWEEN.join(text)
+        check_not_blank(not joined.strip())
+        batch, outputs = self.inspect_inputs(text)
+        tokenizer = self.task.codec.tokenizer
+        return inspect_encoder(
+            self.task.name, model, joined, tokenizer, batch, outputs, self.background()
+        )
+
+    def usual_metrics(self, references: Sequence[Any]) -> Sequence[str]:
+        """The metrics unless others are requested."""
+        metrics: Sequence[str] = self.task.metrics
+        return metrics
+
+    def evaluate(
+        self,
+        inputs: Sequence[Any],
+        references: Sequence[str],
+        metrics: Sequence[str] | None = None,
+        too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
+        resamples: int = RESAMPLES,
+    ) -> OutputEvaluation:
+        """The scores of predictions against references.
+
+        Args:
+            references: values of the last column.
+            metrics: by default all metrics of the task that the references allow.
+
+        Raises:
+            DataError: a reference is invalid, or does not fit its input.
+        """
+        self.check_metrics(metrics or ())
+        self.check(inputs, references, places)
+        predictions = self.predict(inputs, too_long, places)
+        outputs = [self.output(prediction) for prediction in predictions]
+        expected = [self.parse_reference(reference) for reference in references]
+        scores = {
+            name: self.task.judge(name, outputs, expected, resamples)
+            for name in metrics or self.usual_metrics(expected)
+        }
+        return OutputEvaluation(scores, [self.format_output(output) for output in outputs])
+
+    def evaluate_corpora(
+        self, corpora: Sequence[Corpus], root: Path, options: EvaluationOptions
+    ) -> EvaluationReport:
+        """Compares predictions with references; blank rows of a table are left out."""
+        rows = self._test_rows(corpora, root)
+        result = self.evaluate(
+            [self.input(row.values) for row in rows],
+            [row.values[-1] for row in rows],
+            options.metrics,
+            "cut" if options.cut else "refuse",
+            [row.where for row in rows],
+        )
+        parts = [f"{len(rows)} {self.nouns[0]}", self.describe_label_space()]
+        return EvaluationReport(
+            result.scores,
+            {"n": len(rows), **self.label_space(), "metrics": scores_to_dict(result.scores)},
+            ", ".join(filter(None, parts)),
+            outputs=result.outputs,
+            name_width=max([12, *(len(score.name) for score in result.scores.values())]),
+            digits=self.digits,
+        )
+
+    def time_evaluation(
+        self, corpora: Sequence[Corpus], root: Path, metric: str, tokenized: bool
+    ) -> TimedEvaluation:
+        rows = self._test_rows(corpora, root)
+        inputs = [self.input(row.values) for row in rows]
+        references, places = [row.values[-1] for row in rows], [row.where for row in rows]
+        self.check(inputs, references, places)
+        # Refusing a long text here would waste a trained run.
+        predictions, seconds = timed(lambda: self.predict(inputs, "cut", places))
+        outputs = [self.output(prediction) for prediction in predictions]
+        expected = [self.parse_reference(reference) for reference in references]
+
+        def score(chosen: Sequence[int] | None) -> Score:
+            numbers = range(len(rows)) if chosen is None else chosen
+            result: Score = self.task.judge(
+                metric, [outputs[i] for i in numbers], [expected[i] for i in numbers], RESAMPLES
+            )
+            return result
+
+        texts = [" ".join(row.values[:-1]) for row in rows]
+        speed = len(rows) / seconds
+        return TimedEvaluation(score, len(rows), "inputs", speed, self.nouns[0], texts)
+
+    def _test_rows(self, corpora: Sequence[Corpus], root: Path) -> list[Row]:
+        rows = read_rows(corpora, self.task.columns, root)
+        return [row for row in rows if any(value.strip() for value in row.values)]
+
+    def check(
+        self, inputs: Sequence[Any], references: Sequence[str], places: Sequence[str] | None = None
+    ) -> None:
+        """Refuses references that are invalid, or do not fit their inputs.
+
+        Raises:
+            DataError: names the first of them.
+        """
+        if len(inputs) != len(references):
+            inputs_noun, outputs_noun = self.nouns
+            raise DataError(
+                f"{len(inputs)} {inputs_noun} for {len(references)} {outputs_noun}; "
+                "expected one for each"
+            )
+        for number, (text, reference) in enumerate(zip(inputs, references, strict=True)):
+            if problem := self._complaint(text, reference):
+                raise DataError(f"{self._location(number, places)}: {problem}")
+
+    def _complaint(self, text: Any, reference: str) -> str | None:
+        """The problem of a reference, by itself or beside its input."""
+        values = (text, reference) if isinstance(text, str) else (*text, reference)
+        row_problem: str | None = self.task.complaint(values)
+        codec = self.task.codecs[self.task.columns[-1]]
+        reference_problem: str | None = codec.complaint(reference)
+        return reference_problem or row_problem
+
+    def _location(self, number: int, places: Sequence[str] | None) -> str:
+        return location_of(number, places, self.nouns[0].removesuffix("s"))
+
+
+class TextPredictor(Predictor, Generic[TextPrediction]):
+    """A predictor whose input is a text, or a pair of texts if the training data have pairs."""
+
+    task: Any
+
+    @abstractmethod
+    def prediction(self, output: np.ndarray) -> TextPrediction:
+        """The prediction from the model's output for one input."""
+
+    def predict(
+        self,
+        inputs: Sequence[Text],
+        too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
+    ) -> list[TextPrediction]:
+        """The prediction for each text, in the order given; for a blank text it is a guess.
+
+        Args:
+            inputs: texts; pairs of texts if the training data have pairs.
+            too_long: refuse a text longer than `data.max_length`, with an error that names it, or
+                cut its end off; of a pair, the longer side is cut first.
+            places: names of the texts in messages; by default `text 1`, `text 2`, ...
+        """
+        encoded = self.encode(inputs, too_long, places)
+        return [self.prediction(output) for output in self.task.predict(self.model, encoded)]
+
+    def report_samples(self, rows: Sequence[Logged]) -> list[Sample]:
+        samples = []
+        for text, output, expected in rows:
+            logged_input = self.logged(text)
+            if logged_input is not None:
+                [prediction] = self.predict([logged_input], "cut")
+                output = self.sample_output(prediction)
+            samples.append(Sample(text, output, expected))
+        return samples
+
+    def sample_output(self, prediction: TextPrediction) -> str:
+        """A prediction as the samples of a report show it."""
+        return self.format_output(self.output(prediction))
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether an input is a pair of texts."""
+        return self._texts.is_pair
+
+    @property
+    def _texts(self) -> TextInputs:
+        texts: TextInputs = self.task.texts
+        return texts
+
+    def encode(
+        self,
+        texts: Sequence[Text],
+        too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
+    ) -> list[np.ndarray]:
+        """The encoding of each text or pair.
+
+        Raises:
+            DataError: an input is too long, or is a text where pairs are needed, or a pair where
+                texts are.
+        """
+        for number, text in enumerate(texts):
+            self._check_is_pair(text, self._location(number, places))
+        encoded = self._texts.encode(texts)
+        for number, ids in enumerate(encoded):
+            if len(ids) > self.max_length and too_long == "cut":
+                encoded[number] = self._texts.truncate(texts[number], self.max_length)
+            location = self._location(number, places)
+            check_length(len(encoded[number]), self.max_length, location, CUT)
+        return encoded
+
+    def length(self, text: Text, location: str, remedy: str) -> int:
+        self._check_is_pair(text, location)
+        [encoded] = self._texts.encode([text])
+        check_length(len(encoded), self.max_length, location, remedy)
+        return len(encoded)
+
+    def read(self, text: Text) -> dict[str, Tensor]:
+        """A text or pair as a batch of one."""
+        return self._texts.tensors(self._texts.encode([text]))
+
+    def _check_is_pair(self, text: Any, location: str) -> None:
+        """Refuses a text where the training data have pairs, and the reverse."""
+        n = 1 if isinstance(text, str) else len(text)
+        if n != 1 + self.is_pair or isinstance(text, str) == self.is_pair:
+            got = f"{n} texts" if n > 1 else "a single text"
+            expected = "a pair of texts" if self.is_pair else "a single text"
+            raise DataError(
+                f"{location}: got {got}, expected {expected}, as the training data have"
+            )
+
+    def logged(self, text: str) -> Text | None:
+        """The input that a text of the log was written from; None if that is ambiguous."""
+        if not self.is_pair:
+            return text
+        sides = text.split(BETWEEN)
+        return (sides[0], sides[1]) if len(sides) == 2 else None

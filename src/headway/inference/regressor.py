@@ -1,0 +1,53 @@
+"""Trained regressors in use: a number for each text or pair.
+
+`predictor.py` encodes the inputs and evaluates; `tasks/regress.py` computes the values.
+"""
+
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from ..inspection.hypothesis import TextHypothesis
+from ..inspection.inspection import InspectedOutput
+from ..tasks.regress import Regress
+from ..tasks.text_inputs import Text
+from .predictor import TextPredictor
+
+
+class Regressor(TextPredictor[float]):
+    """A model with its vocabulary and the scale of its values, made by `headway.load`."""
+
+    nouns = ("texts", "values")
+    digits = 4
+    task: Regress
+
+    def label_space(self) -> dict[str, Any]:
+        value = self.task.value
+        return {"value": {"mean": value.mean, "deviation": value.deviation}}
+
+    def describe_label_space(self) -> str:
+        return f"mean in training {self.task.value.mean:.4g}"
+
+    def prediction(self, output: np.ndarray) -> float:
+        return float(output)
+
+    def to_dict(self, prediction: float) -> dict[str, Any]:
+        return {"value": prediction}
+
+    def inspect_inputs(self, text: Text) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
+        [value] = self.predict([text])
+        output = TextHypothesis(self.format_output(value), 0.0, value, [], [], True)
+        return self.read(text), [InspectedOutput(output, parts=[], value=value)]
+
+    def output(self, prediction: float) -> float:
+        return prediction
+
+    def parse_reference(self, reference: str) -> float:
+        return float(reference)
+
+    def format_output(self, output: float) -> str:
+        return f"{output:.6g}"
+
+    def sample_output(self, prediction: float) -> str:
+        return f"{prediction:.4g}"

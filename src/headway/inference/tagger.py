@@ -1,0 +1,186 @@
+"""Trained taggers in use: a tag for each word of a sentence, and named entities.
+
+`predictor.py` evaluates; `tasks/tag.py` computes probabilities and chooses well-formed tags.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from ..data.codecs.words import first_tokens
+from ..data.collate import source_batch
+from ..inspection.build import likeliest
+from ..inspection.hypothesis import TextHypothesis
+from ..inspection.inspection import InspectedOutput
+from ..metrics.entities import entities
+from ..tasks.tag import Tag
+from ..view.report import Sample
+from .base import Logged, TooLong
+from .predictor import Predictor
+from .requests import check_length
+
+CUT = "shorten it, or have it cut into parts (--cut)"
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A named entity: the words from `start` to before `end`, counted from 0.
+
+    Attributes:
+        probability: the smallest probability among its tags.
+    """
+
+    type: str
+    text: str
+    start: int
+    end: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class TaggedText:
+    """A sentence with its tags.
+
+    Attributes:
+        tags: one for each word, well formed, in the scheme of the training data.
+        probabilities: probability of each of these tags.
+        entities: named entities; empty for tags that mark none.
+    """
+
+    words: list[str]
+    tags: list[str]
+    probabilities: list[float]
+    entities: list[Entity]
+
+
+class Tagger(Predictor):
+    """A model with its vocabulary and its tags, made by `headway.load`."""
+
+    nouns = ("sentences", "lines of tags")
+    task: Tag
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """All tags of the model; tags of entities are in BIO, whatever the data use."""
+        return self.task.tags.tags
+
+    def label_space(self) -> dict[str, Any]:
+        return {"tags": list(self.tags), "scheme": self.task.tags.scheme}
+
+    def describe_label_space(self) -> str:
+        return f"{len(self.tags)} tags, {self.task.tags.scheme}"
+
+    def predict(
+        self,
+        inputs: Sequence[str | Sequence[str]],
+        too_long: TooLong = "refuse",
+        places: Sequence[str] | None = None,
+    ) -> list[TaggedText]:
+        """The tags of each sentence, in the order given.
+
+        Args:
+            inputs: sentences, each a text with spaces between the words, or a list of words.
+            too_long: refuse a sentence of more tokens than `data.max_length`, with an error that
+                names it, or cut it into parts that are tagged separately.
+            places: names of the sentences in messages; by default `sentence 1`, ...
+        """
+        sentences = [text.split() if isinstance(text, str) else list(text) for text in inputs]
+        parts = [
+            list(self._parts(words, too_long, self._location(number, places)))
+            for number, words in enumerate(sentences)
+        ]
+        all_parts = [part for sentence_parts in parts for part in sentence_parts]
+        probabilities = iter(self.task.probabilities(self.model, all_parts))
+        return [
+            self._tagged(words, [next(probabilities) for _ in sentence_parts])
+            for words, sentence_parts in zip(sentences, parts, strict=True)
+        ]
+
+    def to_dict(self, prediction: TaggedText) -> dict[str, Any]:
+        return asdict(prediction)
+
+    def length(self, text: str, location: str, remedy: str) -> int:
+        n = len(self.task.words.encode(text.split()))
+        check_length(n, self.max_length, location, remedy)
+        return n
+
+    def inspect_inputs(self, text: str) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
+        """The sentence as a batch of one; its only output are the tags of the model."""
+        words = text.split()
+        encoded = self.task.words.encode(words)
+        [probabilities] = self.task.probabilities(self.model, [encoded])
+        log_probs = np.log(np.maximum(probabilities, 1e-300))  # (words, tags)
+        best = self.task.best(probabilities)
+        values = log_probs[np.arange(len(words)), best]
+        total, tags = float(values.sum()), [self.tags[number] for number in best]
+        output = TextHypothesis(
+            " ".join(tags), total, total / len(words), tags, values.tolist(), True
+        )
+        top = likeliest(log_probs, lambda numbers: [self.tags[number] for number in numbers])
+        return source_batch([encoded[:, 0]]), [InspectedOutput(output, top, [], words=words)]
+
+    def _parts(self, words: list[str], too_long: TooLong, location: str) -> Iterator[np.ndarray]:
+        """The encoded sentence, or its encoded parts if it is too long and may be cut."""
+        encoded = self.task.words.encode(words)
+        if len(encoded) <= self.max_length or too_long == "refuse":
+            check_length(len(encoded), self.max_length, location, CUT)
+            yield encoded
+            return
+        edges = [*first_tokens(encoded).tolist(), len(encoded) - 1]
+        room = self.max_length - self.task.words.marks
+        start = 0
+        while start < len(words):
+            stop = start + 1  # a part has at least one word, however long
+            while stop < len(words) and edges[stop + 1] - edges[start] <= room:
+                stop += 1
+            yield self._encode_truncated(words[start:stop])
+            start = stop
+
+    def _encode_truncated(self, words: list[str]) -> np.ndarray:
+        """The encoded words; if there are too many tokens, the last word loses its end."""
+        encoded = self.task.words.encode(words)
+        excess = len(encoded) - self.max_length
+        end = len(encoded) - 1
+        return np.delete(encoded, slice(end - excess, end), axis=0) if excess > 0 else encoded
+
+    def _tagged(self, words: list[str], parts: Sequence[np.ndarray]) -> TaggedText:
+        numbers = [self.task.best(values) for values in parts]
+        chosen = [
+            values[np.arange(len(values)), best]
+            for values, best in zip(parts, numbers, strict=True)
+        ]
+        tags = self.task.tags.tags_of([int(number) for best in numbers for number in best])
+        probabilities = [float(value) for values in chosen for value in values]
+        return TaggedText(words, tags, probabilities, self._entities(words, tags, probabilities))
+
+    def _entities(
+        self, words: list[str], tags: list[str], probabilities: list[float]
+    ) -> list[Entity]:
+        if self.task.tags.scheme == "plain":
+            return []
+        return [
+            Entity(type_, " ".join(words[start:end]), start, end, min(probabilities[start:end]))
+            for type_, start, end in entities(tags)
+        ]
+
+    def _complaint(self, text: str | Sequence[str], reference: str) -> str | None:
+        return super()._complaint(text if isinstance(text, str) else " ".join(text), reference)
+
+    def output(self, prediction: TaggedText) -> list[str]:
+        return prediction.tags
+
+    def parse_reference(self, reference: str) -> list[str]:
+        return reference.split()
+
+    def format_output(self, output: list[str]) -> str:
+        return " ".join(output)
+
+    def report_samples(self, rows: Sequence[Logged]) -> list[Sample]:
+        predictions = self.predict([text for text, _, _ in rows], "cut")
+        return [
+            Sample(text, " ".join(tagged.tags), expected)
+            for (text, _, expected), tagged in zip(rows, predictions, strict=True)
+        ]

@@ -1,0 +1,65 @@
+"""A language model that writes on beyond the length it was trained at.
+
+Attention over more tokens than a model has ever seen gives nonsense, whatever tells it the order:
+rotations of unknown angles as well as positions without a vector. So it is used as long texts are
+scored (`tasks/lm_windows.py`): in windows of the trained length, each of which begins with the
+newer half of the one before. A state of fixed size, as recurrent networks and chains have, needs
+none of this.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from ..nn.decoding import DecoderState, KVCache, RecurrentCache, StepModel
+
+
+class Sliding(nn.Module):
+    """A `StepModel` of any length over one that takes at most `size` tokens, begin mark included.
+
+    When the window is full, the model starts anew with the begin mark and the newest tokens, and
+    computes them in one pass: over half a window that is less than a pass more for each token. What
+    it is given first is the begin mark.
+
+    Args:
+        size: of a window; at least 2.
+    """
+
+    def __init__(self, model: StepModel, size: int) -> None:
+        super().__init__()
+        self.model: StepModel = model
+        self.size = size
+        self.n_kept = size - size // 2  # tokens behind the begin mark of a new window
+
+    def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
+        rows = next(iter(batch.values()))
+        window = torch.zeros(rows.size(0), 1, 0, dtype=torch.long, device=rows.device)
+        state = DecoderState(
+            {}, {"window": RecurrentCache(window), "model": self.model.start(batch)}
+        )
+        return state if prefix is None else self.step(prefix[:, None], state)[1]
+
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """tokens (B, N, t) -> logits of the next one (B, N, V)."""
+        earlier, inner = state.cache["window"], state.cache["model"]
+        assert isinstance(earlier, RecurrentCache)
+        assert isinstance(inner, DecoderState)
+        window = torch.cat([earlier.value, tokens], dim=2)  # (B, N, W)
+        if window.size(2) > self.size:
+            window = torch.cat([window[:, :, :1], window[:, :, -self.n_kept :]], dim=2)
+            tokens, inner = window, self._anew(window)
+        logits, inner = self.model.step(tokens, inner)
+        return logits, state.successor({"window": RecurrentCache(window), "model": inner})
+
+    def _anew(self, window: Tensor) -> DecoderState:
+        """The State before the first token, for as many hypotheses as there are."""
+        state = self.model.start({"tgt_in": window[:, 0]})
+        n = window.size(1)
+        return state if n == 1 else state.reorder(torch.zeros_like(window[:, :, 0]))
+
+
+def needs_window(model: StepModel) -> bool:
+    """Whether a language model looks back at every token, and not at a state of fixed size."""
+    state = model.start({"tgt_in": torch.zeros(1, 1, dtype=torch.long)})
+    return any(isinstance(entry, KVCache) for entry in state.cache.values())

@@ -1,0 +1,304 @@
+"""`RunConfig`: the run file as a typed value, put together from the settings of the rooms."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from annotated_types import Ge
+
+from . import config as configs
+from .config import Choice, OneOf
+from .data.codecs.text import TextConfig
+from .data.config import DataConfig, columns_named, data_root, is_cut, learned_from
+from .errors import ConfigError, RunError
+from .models import FAMILIES
+from .models.finetuning import FinetuneConfig
+from .runs import RunDir
+from .search import SearchConfig
+from .tasks import OBJECTIVES, TASKS, make_task, task_class, task_meanings
+from .tasks.base import Task
+from .tasks.config import AnswerConfig
+from .tasks.pretrain.config import CONFIGS
+from .training.config import TrainConfig
+
+
+class _FamilyConfigs(Mapping[str, type]):
+    """The settings class of each family, imported when a run file names it."""
+
+    def __getitem__(self, name: str) -> type:
+        return FAMILIES[name].config
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(FAMILIES)
+
+    def __len__(self) -> int:
+        return len(FAMILIES)
+
+
+def _objectives() -> dict[str, type]:
+    return CONFIGS
+
+
+def _task_tables() -> list[str]:
+    """The tables of the run file that belong to one task each, which has their name."""
+    return [name for name in TASKS if name in RunConfig.__dataclass_fields__]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A run file: everything that decides about a run."""
+
+    data: DataConfig
+    """What to learn from."""
+    task: Annotated[str, OneOf(lambda: TASKS, task_meanings)] = "translate"
+    """What the model is trained for."""
+    seed: Annotated[int, Ge(0)] = 1
+    """All randomness comes from it."""
+    init: str | None = None
+    """A run directory whose weights and vocabulary to start from: domain adaptation, or fine-tuning
+    for another task, which takes its own head. `[model]` is then that run's, but for the keys that
+    are given."""
+    device: str = "auto"
+    """`auto` takes CUDA, then Apple's GPU, then the CPU; or a device by its PyTorch name."""
+    text: TextConfig = field(default_factory=TextConfig)
+    """How text becomes tokens."""
+    model: Annotated[Any, Choice(key="family", table=_FamilyConfigs, default="transformer")] = None
+    """The model. Where no family is named, it is one that fits the task: `transformer` for
+    `translate`, `decoder` for `language`, one that fits the objective for `pretrain`, `encoder` for
+    the others."""
+    pretrain: Annotated[Any, Choice("objective", _objectives, default="masked")] = None
+    """Of `task = "pretrain"`: what is done to a text, and what is then asked."""
+    answer: AnswerConfig | None = None
+    """Of `task = "answer"`: how answers are looked for in texts."""
+    tune: FinetuneConfig = field(default_factory=FinetuneConfig)
+    """What of it learns, where it starts from another run."""
+    train: TrainConfig = field(default_factory=TrainConfig)
+    """How it learns."""
+    search: SearchConfig = field(default_factory=SearchConfig)
+    """How outputs are searched for, unless a command says otherwise."""
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}")
+        self._settle()
+        self._check_family()
+        metrics = list(dict.fromkeys(("auto", "loss", *self.make_task().validated)))
+        if self.train.metric not in metrics:
+            raise ValueError(
+                f"train.metric = {self.train.metric!r}: expected one of {', '.join(metrics)}"
+            )
+        if self.tune.mode != "full" and self.init is None:
+            raise ValueError(
+                f'tune.mode = "{self.tune.mode}" keeps weights as they are, and without init they '
+                'are random; give init = "run directory", or leave it out'
+            )
+        if self.train.patience and self.data.valid is None:
+            raise ValueError("train.patience needs validation data; give data.valid")
+        self._check_dropout()
+        self._check_positions()
+
+    @property
+    def model_name(self) -> str:
+        """The family of the model, and the preset if its sizes are from one."""
+        preset = getattr(self.model, "preset", "auto")
+        return self.model.family + (f" {preset}" if preset != "auto" else "")
+
+    def make_task(self) -> Task:
+        """The task with its settings, without codecs."""
+        settings = getattr(self, self.task) if self.task in _task_tables() else None
+        return make_task(self.task, settings, self.data.max_length)
+
+    def _settle(self) -> None:
+        """Fills in what follows from the task."""
+        for name in _task_tables():
+            usual = TASKS[name].config_class if name == self.task else None
+            if getattr(self, name) is None and usual is not None:
+                object.__setattr__(self, name, usual())
+            if getattr(self, name) is not None and self.task != name:
+                raise ValueError(
+                    f'[{name}] is for task = "{name}", and this run file has task = "{self.task}"; '
+                    "leave it out"
+                )
+        task = self.make_task()
+        if self.model is None:
+            object.__setattr__(self, "model", FAMILIES[task.family].config())
+        if task.starts_with_bos and not self.text.begin:
+            object.__setattr__(self, "text", replace(self.text, begin=True))
+
+    def _check_dropout(self) -> None:
+        """That no text is to be cut in several ways which is cut into blocks."""
+        cut = sorted(corpus.format for corpus in learned_from(self.data) if is_cut(corpus))
+        if self.text.dropout and (cut or self.make_task().in_sentences):
+            what = f'format = "{cut[0]}"' if cut else f'task = "{self.task}"'
+            raise ValueError(
+                f"text.dropout = {self.text.dropout:g} has no meaning for {what}: what is learned "
+                "from in blocks is cut into tokens once; leave it out"
+            )
+
+    def _check_positions(self) -> None:
+        """That what has a row for each position has enough of them."""
+        is_learned = getattr(self.model, "positions", None) == "learned"
+        too_long = {
+            keys: length
+            for keys, length in self._lengths().items()
+            if is_learned and length > self.model.max_positions
+        }
+        if too_long:
+            longest = max(too_long.values())
+            # The number of positions is then that of the run it starts from.
+            remedy = f"raise it to {longest} or lower" if self.init is None else "lower"
+            raise ValueError(
+                f"model.max_positions = {self.model.max_positions} is less than the {longest} "
+                f"tokens that {' and '.join(too_long)} allow{'s' if len(too_long) == 1 else ''}; "
+                f"{remedy} {'that' if len(too_long) == 1 else 'those'}"
+            )
+        longest = self.data.max_length  # of a source
+        if getattr(self.model, "score", None) == "location" and self.model.max_positions < longest:
+            raise ValueError(
+                f"model.max_positions = {self.model.max_positions} is less than the {longest} "
+                f'tokens that data.max_length allows and model.score = "location" has to know; '
+                f"raise it to {longest} or lower data.max_length"
+            )
+
+    def _lengths(self) -> dict[str, int]:
+        """The most tokens that the model sees at once, by the keys that say so."""
+        are_cut, task = {is_cut(corpus) for corpus in learned_from(self.data)}, self.make_task()
+        if task.in_sentences and are_cut:
+            return {"data.block": self.data.block}
+        is_stream = getattr(self.model, "one_stream", False) and task.has_source
+        if is_stream and "step" in task.needs:  # the source stands before the target
+            source, target = self.data.max_length, self.search.max_length
+            return {
+                "data.max_length for source and target": 2 * source,
+                "data.max_length and search.max_length together": source + target,
+            }
+        lengths = {}
+        if True in are_cut:
+            lengths["data.block"] = self.data.block
+        if are_cut != {True}:
+            lengths["data.max_length"] = self.data.max_length
+        if "step" in task.needs:
+            lengths["search.max_length"] = self.search.max_length
+        return lengths
+
+    def _check_family(self) -> None:
+        task, family = self.make_task(), FAMILIES[self.model.family]
+        if task.fits(family):
+            return
+        able = [name for name, other in FAMILIES.items() if task.fits(other)]
+        needs = f"can {', '.join(sorted(task.needs))}"
+        needs += " and reads a source" if task.has_source else " and goes without a source"
+        raise ValueError(
+            f"{self.objective_name} needs a model that {needs}, which model.family = "
+            f"{family.name!r} does not; take one of {', '.join(able)}"
+        )
+
+    @property
+    def objective_name(self) -> str:
+        """What the model is trained for, as the run file says it: the task, or its objective where
+        it has one."""
+        if self.pretrain is None:
+            return f"task = {self.task!r}"
+        return f"pretrain.objective = {self.pretrain.objective!r}"
+
+
+def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """The run file at `path`, with `data.root` made absolute so that the run can go on anywhere."""
+    loaded = configs.load(path, RunConfig, overrides, _with_defaults)
+    _refuse_unused_columns(loaded)
+    init = None if loaded.init is None else str(Path(loaded.init).expanduser().resolve())
+    return with_absolute_root(replace(loaded, init=init), Path(path).resolve().parent)
+
+
+def _refuse_unused_columns(config: RunConfig) -> None:
+    """Refuses a column of a corpus that the task does not read."""
+    columns = config.make_task().columns
+    for split in ("train", "valid", "test"):
+        corpora = getattr(config.data, split)
+        for corpus in corpora if isinstance(corpora, list) else [corpora]:
+            unused = [] if corpus is None else sorted(columns_named(corpus) - set(columns))
+            if unused:
+                raise ConfigError(
+                    f"data.{split}: {unused[0]} is no column of task = {config.task!r}, which has "
+                    f"{', '.join(columns)}; leave it out"
+                )
+
+
+def _with_defaults(tables: dict[str, Any]) -> dict[str, Any]:
+    """With the family that fits the task where `[model]` names none; with `init`, the keys of
+    `[model]` that are not given are those of that run."""
+    init, model = tables.get("init"), tables.get("model", {})
+    if not isinstance(model, dict):
+        return tables  # what is wrong is said when it is checked
+    if isinstance(init, str):
+        begun = configs.to_dict(_parent_run_config(init).model)
+        if model.get("family", begun["family"]) == begun["family"] and "preset" not in model:
+            return {**tables, "model": begun | model}
+    usual = _usual_family(tables)
+    return tables if usual is None else {**tables, "model": {"family": usual} | model}
+
+
+def _parent_run_config(init: str) -> RunConfig:
+    try:
+        return load_run_config(RunDir.open(Path(init).expanduser()))
+    except RunError as error:
+        raise RunError(f"init: {error}") from error
+
+
+def _usual_family(tables: dict[str, Any]) -> str | None:
+    """The family that is trained for the task of a run file, where it has a task that is known."""
+    task: Any = tables.get("task", RunConfig.task)
+    if not isinstance(task, str) or task not in TASKS:
+        return None
+    objective: Any = getattr(TASKS[task].config_class, "objective", None)
+    if objective is not None:
+        settings = tables.get(task, {})
+        objective = settings.get("objective", objective) if isinstance(settings, dict) else None
+        if not isinstance(objective, str) or objective not in OBJECTIVES:
+            return None
+    return task_class(task, objective).family
+
+
+def with_absolute_root(config: RunConfig, folder: Path) -> RunConfig:
+    """The same with an absolute `data.root`, found from `folder`."""
+    root = data_root(config.data.root, folder).resolve()
+    try:
+        str(root).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"data.root is {str(root)!r}, which is not UTF-8, and a run file is; rename the folder"
+        ) from None
+    return replace(config, data=replace(config.data, root=str(root)))
+
+
+def _with_new_names(tables: dict[str, Any], run: RunDir) -> dict[str, Any]:
+    """The tables of a stored run file, with the metric under its name of today."""
+    train = tables.get("train", {})
+    metric = train.get("metric") if isinstance(train, dict) else None
+    if metric not in run.renamed_metrics:
+        return tables
+    return {**tables, "train": {**train, "metric": run.renamed_metrics[metric]}}
+
+
+LAST = "search"  # the table that ends a run file as a run directory keeps it
+
+
+def load_run_config(run: RunDir) -> RunConfig:
+    """The run file that a run directory keeps.
+
+    Raises:
+        RunError: it is damaged; one that was cut off between two lines would else be read as if the
+            rest had its defaults.
+    """
+    where = run.path / "run.toml"
+    try:
+        given = tomllib.loads(run.read_text("run.toml"))
+        if LAST not in given:
+            raise RunError(f"{where} is damaged (no [{LAST}] at its end); restore it from a copy")
+        return configs.parse(_with_new_names(given, run), RunConfig, str(where))
+    except tomllib.TOMLDecodeError as error:
+        raise RunError(f"{where} is damaged ({error}); restore it from a copy") from None
+    except ConfigError as error:
+        raise RunError(f"the run cannot be used: {error}") from None

@@ -1,0 +1,49 @@
+"""Forced scoring: the log probabilities a model gives to outputs that are already known.
+
+It walks through `step`, as a search does, so that its scores and a search's are the same numbers.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from ..nn.decoding import StepModel
+from .candidates import log_normaliser
+
+
+@torch.inference_mode()
+def score_targets(
+    model: StepModel,
+    batch: Mapping[str, Tensor],
+    targets: Tensor,
+    valid: Tensor,
+    *,
+    bos: int,
+    normalise: bool = True,
+) -> Tensor:
+    """The log probability of each target token given those before it, 0 where not valid.
+
+    Args:
+        targets: tokens to score, END included if it is to be scored.
+        valid: True at the tokens, False at the padding after them.
+        normalise: False takes the logits as log probabilities.
+
+    Shape: targets and valid (B, T) -> (B, T).
+    """
+    scores = torch.zeros(targets.shape, device=targets.device)
+    if not targets.numel():
+        return scores
+    # Padding may be any number, also one that no embedding knows.
+    targets = targets.masked_fill(~valid, bos)
+    begin = torch.full_like(targets[:, :1], bos)
+    inputs = torch.cat([begin, targets[:, :-1]], dim=1)[:, None]  # (B, 1, T)
+    state = model.start(batch)
+    for t in range(targets.size(1)):
+        logits, state = model.step(inputs[..., t : t + 1], state)
+        logits = logits.squeeze(1).float()  # (B, V)
+        score = logits.gather(1, targets[:, t : t + 1])
+        if normalise:
+            score = score - log_normaliser(logits, logits.amax(dim=1, keepdim=True))
+        scores[:, t] = score.squeeze(1)
+    return scores.masked_fill(~valid, 0.0)

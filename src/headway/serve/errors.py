@@ -1,0 +1,143 @@
+"""Errors as responses: one JSON shape, an HTTP status, one sentence.
+
+The table `STATUS` has every code; an unexpected exception is `failed`, a 503.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from ..errors import HeadwayError
+from . import schema
+from .batcher import Draining, QueueFull, TooSlow
+from .limits import InvalidRequest
+from .workers import WorkerError
+
+STATUS = {
+    "malformed": 400,
+    "unauthorized": 401,
+    "not_found": 404,
+    "wrong_method": 405,
+    "slow_body": 408,
+    "too_large": 413,
+    "invalid": 422,
+    "busy": 429,
+    "timeout": 503,
+    "draining": 503,
+    "failed": 503,
+}
+"""Status by code."""
+NO_JSON = "the body is not JSON in UTF-8; send a JSON object"
+KNOWN = (InvalidRequest, HeadwayError, QueueFull, TooSlow, Draining, WorkerError)
+"""Exceptions that `problem_of` turns into a response of their own."""
+RETRY_AFTER = 1  # seconds, where there is no better estimate
+SHOWN = 40  # characters of an unknown field name in messages
+
+
+class ProblemError(Exception):
+    """An error response."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        field: str | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message, self.field = code, message, field
+        self.status = STATUS[code]
+        if retry_after is None and self.status == 503:
+            retry_after = RETRY_AFTER
+        self.headers = {"content-type": "application/json"}
+        if retry_after is not None:
+            self.headers["retry-after"] = str(retry_after)
+        if code == "unauthorized":
+            self.headers["www-authenticate"] = "Bearer"
+
+    @property
+    def content(self) -> dict[str, str | None]:
+        """The error as `schema.Problem`."""
+        return {"code": self.code, "message": self.message, "field": self.field}
+
+    @property
+    def body(self) -> bytes:
+        """The response body, in ASCII: quoted names may hold lone surrogates."""
+        return json.dumps({"error": self.content}).encode()
+
+
+def problem_of(error: BaseException, seconds: float) -> ProblemError:
+    """The response to an exception.
+
+    Args:
+        seconds: the time limit of a request.
+    """
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, InvalidRequest):
+        return ProblemError("invalid", str(error), error.field)
+    if isinstance(error, HeadwayError):
+        return ProblemError("invalid", str(error))
+    if isinstance(error, QueueFull):
+        message = f"too many texts are waiting; try again in {error.retry_after} s"
+        return ProblemError("busy", message, retry_after=error.retry_after)
+    if isinstance(error, TooSlow):
+        message = f"not answered within {seconds:g} s; send fewer texts or try again"
+        return ProblemError("timeout", message)
+    if isinstance(error, Draining):
+        return ProblemError("draining", "the server is shutting down and accepts no more requests")
+    return ProblemError("failed", "the server failed unexpectedly; its log has the details")
+
+
+def invalid(errors: Sequence[Mapping[str, Any]]) -> ProblemError:
+    """The response to validation errors of pydantic: the deepest one, which is the most exact."""
+    located = [(_field(error["loc"]), error) for error in errors]
+    field, error = max(located, key=lambda pair: len(pair[0]))
+    where = _joined(field)
+    error_type = error["type"]
+    if error_type == "json_invalid":
+        return ProblemError("malformed", NO_JSON)
+    if error_type == "extra_forbidden":
+        return ProblemError("invalid", f"{where} is not a known field; leave it out", where)
+    if error_type == "missing" and not field:
+        message = "the body is missing; send a JSON object with Content-Type: application/json"
+        return ProblemError("invalid", message)
+    what = "is missing" if error_type == "missing" else f"is wrong: {_lowered(error['msg'])}"
+    return ProblemError("invalid", f"{where or 'the body'} {what}", where)
+
+
+def _field(location: Sequence[str | int]) -> list[str | int]:
+    """The path to a value, without the type names that unions add."""
+    inside = location[1:] if location[:1] in (("body",), ("query",)) else location
+    last = len(inside) - 1
+    return [
+        part
+        for at, part in enumerate(inside)
+        if isinstance(part, int) or part in _FIELDS or (at == last and not _is_type(part))
+    ]
+
+
+def _joined(field: Sequence[str | int]) -> str | None:
+    text = ""
+    for part in field:
+        shown = ascii(str(part)[:SHOWN])[1:-1]
+        text += f"[{part}]" if isinstance(part, int) else f".{shown}" if text else shown
+    return text or None
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _is_type(name: str) -> bool:
+    return name == "str" or name in _MODELS or "[" in name
+
+
+_MODELS: Mapping[str, type[BaseModel]] = {
+    name: value
+    for name, value in vars(schema).items()
+    if isinstance(value, type) and issubclass(value, BaseModel)
+}
+_FIELDS = frozenset(field for model in _MODELS.values() for field in model.model_fields)

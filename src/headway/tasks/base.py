@@ -1,0 +1,372 @@
+"""The interface of tasks: `Task`, `Objective` and `Validator`.
+
+A task knows its columns and their codecs, which columns belong together, how a batch is made, the
+loss, and the metrics of a validation. A column holds whatever its codec encodes.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..data.batching import HasLengths
+from ..data.codecs.text import Codec, TextCodec, TextConfig
+from ..data.config import Corpus, DataConfig
+from ..data.formats.read import has_column
+from ..data.row_rules import IndependentColumns
+from ..data.store import Store
+from ..errors import ConfigError
+from ..models import Family, VocabularySizes
+from ..models.family import Ability
+from ..nn.rng import use_generator
+from ..search import SearchConfig
+
+Batch = Mapping[str, Tensor]
+
+
+class Objective(nn.Module):
+    """Model and loss in one module, which is trained, compiled and distributed as a whole.
+
+    Attributes:
+        weights: the weight of each part of the loss; one part named `loss` if left out.
+
+    Args:
+        label_smoothing: in training only.
+    """
+
+    model: Any
+
+    def __init__(
+        self,
+        model: Any,
+        label_smoothing: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.weights: Mapping[str, float] = {"loss": 1.0} if weights is None else weights
+        self._label_smoothing = label_smoothing
+
+    @property
+    def smoothing(self) -> float:
+        """Label smoothing as of now: none in evaluation mode."""
+        return self._label_smoothing if self.training else 0.0
+
+    @abstractmethod
+    def counts(self, batch: Batch) -> dict[str, int]:
+        """How many terms each part sums over."""
+
+    def tokens(self, batch: Batch) -> int:
+        """Number of tokens in a batch, for the speed: usually the count of the first part."""
+        return next(iter(self.counts(batch).values()))
+
+    @abstractmethod
+    def sums(self, batch: Batch) -> dict[str, Tensor]:
+        """The sum of each part."""
+
+    def forward(self, batch: Batch, seed: int | None = None) -> dict[str, Tensor]:
+        """The sum of each part, with the random draws that `seed` decides."""
+        if seed is None:
+            return self.sums(batch)
+        device = next(self.model.parameters()).device
+        with use_generator(torch.Generator(device).manual_seed(seed)):
+            return self.sums(batch)
+
+
+class ReadingObjective(Objective):
+    """Objective of an encoder: its speed counts the source tokens."""
+
+    def tokens(self, batch: Batch) -> int:
+        return int(batch["src_valid"].sum())
+
+
+SAMPLES = 3
+TOKENS = 4096
+"""In a batch of a validation, padding included."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Figures by name (`valid_loss`, `bleu`, ...) and a few samples (source, output, reference)."""
+
+    figures: dict[str, float]
+    samples: list[tuple[str, str, str]]
+
+
+class Validator(ABC):
+    """Validates models on a prepared set.
+
+    Attributes:
+        metric: the metric that decides which weights are best.
+        lower_is_better: whether less of it is better.
+    """
+
+    def __init__(self, metric: str, lower_is_better: bool) -> None:
+        self.metric = metric
+        self.lower_is_better = lower_is_better
+
+    @torch.inference_mode()
+    def __call__(self, objective: Objective, limited: bool = False) -> Validation:
+        """Validates the weights the model has now.
+
+        Args:
+            limited: outputs end at their reference's length, which makes the time of an untrained
+                model that of a trained one.
+        """
+        was_training = objective.training
+        objective.eval()
+        try:
+            return self.examine(objective, limited)
+        finally:
+            objective.train(was_training)
+
+    def examine(self, objective: Objective, limited: bool) -> Validation:
+        """The loss, the metrics and a few samples."""
+        loss = self._loss(objective)
+        measured = self.measure(objective, loss, limited)
+        return Validation({"valid_loss": loss, **measured.figures}, measured.samples)
+
+    def goodness(self, validation: Validation) -> float:
+        """The deciding figure, with its sign changed where less is better."""
+        value = validation.figures["valid_loss" if self.metric == "loss" else self.metric]
+        return -value if self.lower_is_better else value
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """Batches of the whole set, with each target once."""
+
+    def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:
+        """Metrics and samples; none by default."""
+        return Validation({}, [])
+
+    def _loss(self, objective: Objective) -> float:
+        sums, counts = dict.fromkeys(objective.weights, 0.0), dict.fromkeys(objective.weights, 0)
+        device = device_of(objective.model)
+        for made in self.batches():
+            batch = {name: value.to(device) for name, value in made.items()}
+            for name, value in objective(batch).items():
+                sums[name] += value.item()
+            for name, count in objective.counts(batch).items():
+                counts[name] += count
+        weights = objective.weights.items()
+        return sum(weight * sums[name] / max(counts[name], 1) for name, weight in weights)
+
+
+def device_of(model: Any) -> torch.device:
+    """The device of a model; the CPU for a model without tensors."""
+    if not isinstance(model, nn.Module):
+        return torch.device("cpu")
+    tensors = (*model.parameters(), *model.buffers())
+    return tensors[0].device if tensors else torch.device("cpu")
+
+
+Rows = Callable[[], Iterator[Sequence[str]]]
+"""Each call starts a new pass over the training data."""
+
+
+class Task(IndependentColumns, ABC):
+    """What a model is trained for; also the rule that checks a row (`data.row_rules`).
+
+    A task is made without codecs, by `RunConfig.make_task`. `fit_codecs`, `load_codecs` and
+    `adopt_codecs` each return a copy that has them; batches, losses and predictions need one.
+
+    The first line of a task's docstring is its meaning in the reference of the run file.
+
+    Attributes:
+        trained_class: the class of its trained runs, a `headway.inference.base.TrainedModel`; by
+            its name, `module:class`, so that training does not load it.
+        config_class: the class of its own settings, the table of a run file with the task's name;
+            None if it has none.
+        columns: the columns of the data, in order; with codecs, only those that the data have.
+        optional: columns that may be missing.
+        needs: abilities that a family must have.
+        has_source: whether a batch has a source beside the target.
+        in_sentences: whether every row is a document, stored in blocks with the starts of its
+            sentences.
+        starts_with_bos: whether source texts start with BOS, whatever `[text]` says.
+        family: the default model family.
+        lengths: the sizes that count as a batch's tokens, first the size to sort by; columns, or
+            keys of `sizes`.
+        label_smoothing: its default.
+        metrics: the metrics of `evaluate`.
+        validated: the metrics that a validation may use beside the loss, first the default.
+        lower_is_better: the metrics of which less is better.
+        codec: the codec of source texts, once there are codecs.
+
+    Args:
+        config: its own settings; their defaults if left out.
+        max_length: `data.max_length`, the longest input in tokens.
+    """
+
+    name: ClassVar[str]
+    trained_class: ClassVar[str | type]
+    config_class: ClassVar[type | None] = None
+    columns: tuple[str, ...]
+    optional: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[Ability]]
+    has_source: ClassVar[bool] = True
+    in_sentences: ClassVar[bool] = False
+    starts_with_bos: ClassVar[bool] = False
+    family: ClassVar[str]
+    lengths: tuple[str, ...]
+    label_smoothing: ClassVar[float] = 0.0
+    metrics: ClassVar[tuple[str, ...]]
+    validated: ClassVar[tuple[str, ...]]
+    lower_is_better: ClassVar[frozenset[str]] = frozenset()
+    codec: TextCodec
+
+    def __init__(self, config: Any = None, max_length: int = DataConfig.max_length) -> None:
+        if config is None and self.config_class is not None:
+            config = self.config_class()
+        self.config = config
+        self.max_length = max_length
+
+    def without_codecs(self) -> Self:
+        """A new task with the same settings."""
+        return type(self)(self.config, self.max_length)
+
+    def fits(self, family: Family) -> bool:
+        """Whether models of a family can be trained for it."""
+        without = "none" if self.has_source else "needed"
+        return self.needs <= family.abilities and family.source != without
+
+    def metric(self, name: str) -> str:
+        """The metric that `train.metric` names."""
+        return self.validated[0] if name == "auto" else name
+
+    @property
+    def comparison_metric(self) -> str:
+        """The metric for comparing runs; never the loss, which depends on the vocabulary."""
+        return next(name for name in self.validated if name != "loss")
+
+    def prefers_less(self, metric: str) -> bool:
+        """Whether less of a metric is better."""
+        return metric == "loss" or metric in self.lower_is_better
+
+    def unknown_metric(self, name: str) -> ConfigError:
+        """The error for a metric that the task does not have."""
+        return ConfigError(
+            f"no metric {name!r} for task {self.name!r}; expected one of {', '.join(self.metrics)}"
+        )
+
+    def columns_of(self, corpora: Sequence[Corpus], root: Path) -> tuple[str, ...]:
+        """The required columns, and each optional column that some corpus has."""
+        return tuple(
+            column
+            for column in self.columns
+            if column not in self.optional
+            or any(has_column(corpus, column, root) for corpus in corpora)
+        )
+
+    @abstractmethod
+    def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
+        """The task with codecs fitted to the training data.
+
+        Args:
+            text: how tokenizers are trained.
+        """
+
+    def adopt_codecs(self, folder: Path, rows: Rows) -> Self:
+        """The task with the tokenizer that another run has saved to `folder`.
+
+        Its other codecs are fitted to the training data.
+        """
+        return self.load_codecs(folder)
+
+    @abstractmethod
+    def save_codecs(self, folder: Path) -> None:
+        """Writes the codecs."""
+
+    @abstractmethod
+    def load_codecs(self, folder: Path) -> Self:
+        """The task with the codecs that `save_codecs` wrote."""
+
+    @property
+    @abstractmethod
+    def codecs(self) -> Mapping[str, Codec]:
+        """The codec of each column, in their order."""
+
+    @property
+    @abstractmethod
+    def vocabularies(self) -> VocabularySizes:
+        """The sizes a model is built by."""
+
+    def describe(self) -> dict[str, Any]:
+        """The vocabulary as plain data, for people: `kind` (the tokenizer's type) and sizes."""
+        sizes = self.vocabularies
+        return {
+            "kind": self.codec.tokenizer.settings.kind,
+            "source": sizes.source,
+            "target": sizes.target,
+            "shared": sizes.shared,
+        }
+
+    def block(self, data: DataConfig) -> int:
+        """Tokens of a block of running text or of a document, as stored.
+
+        Raises:
+            ConfigError: there is no room in it.
+        """
+        return data.block
+
+    def check(self, store: Store) -> None:
+        """Checks prepared training data once.
+
+        Raises:
+            DataError: the model could not learn from them.
+        """
+
+    @abstractmethod
+    def batch(
+        self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
+    ) -> dict[str, Tensor]:
+        """The tensors of some examples.
+
+        Args:
+            draw: in training, the seed of random segmentations: (seed, epoch).
+        """
+
+    def sized(self, store: Store) -> HasLengths:
+        """A view of a store that has the lengths named by `lengths`."""
+        return store if set(self.lengths) <= set(store.columns) else _Sized(self, store)
+
+    @abstractmethod
+    def objective(self, model: Any, label_smoothing: float) -> Objective:
+        """The module to train: model and loss."""
+
+    @abstractmethod
+    def validator(
+        self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig
+    ) -> Validator:
+        """A validator on a prepared set.
+
+        Args:
+            metric: the metric that decides: `loss` or one of `validated`.
+            sample: how many examples are decoded, if the task decodes.
+            search: greedy, with the run's limits.
+        """
+
+    def sequences(self, store: Store) -> Iterable[Any]:
+        """The input of counting models: sequences that end with EOS, or (sequence, label) pairs."""
+        raise NotImplementedError(f"task {self.name!r} has no input for counting models")
+
+
+class _Sized:
+    """A store whose lengths are the sizes of a task."""
+
+    def __init__(self, task: Task, store: Store) -> None:
+        self._task, self._store = task, store
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def lengths(self, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        store = self._store
+        stored = {name: store.lengths(name, start, stop) for name in self._task.codecs}
+        sizes: np.ndarray = self._task.sizes(stored)[column]
+        return sizes

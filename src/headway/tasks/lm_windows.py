@@ -1,0 +1,74 @@
+"""How long texts are scored: in windows that overlap, so that every token is scored once.
+
+A model is used at the lengths it was trained at. A text that fits goes through it whole. A longer
+one goes in windows of that length: the first is scored whole, each further one moves on by half a
+window and scores what is new, with all before it in the window as context.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.collate import text_batch
+from ..data.store import StoredColumn
+from ..parallel import decode_batches
+from .base import Batch
+
+
+@dataclass(frozen=True)
+class Window:
+    """Tokens `start` to `stop` of a text, of which those from `scored` on count."""
+
+    text: int
+    start: int
+    scored: int
+    stop: int
+
+    @property
+    def n_tokens(self) -> int:
+        """How many count."""
+        return self.stop - self.scored
+
+
+def windows_of(lengths: Sequence[int], size: int) -> Iterator[Window]:
+    """The windows of texts, in order; `size` is at least 2."""
+    for text, length in enumerate(lengths):
+        scored = 0
+        while scored < length:
+            stop = min(scored + (size // 2 if scored else size), length)
+            yield Window(text, max(0, stop - size), scored, stop)
+            scored = stop
+
+
+def window_batches(
+    texts: Sequence[np.ndarray], windows: Sequence[Window], bos: int
+) -> Iterator[tuple[list[int], Batch]]:
+    """Windows of like length as batches, each with the numbers of its windows."""
+    for rows in decode_batches([w.stop - w.start for w in windows], 1):
+        chosen = [windows[i] for i in rows]
+        batch = text_batch([texts[w.text][w.start : w.stop] for w in chosen], bos)
+        for row, window in enumerate(chosen):
+            batch["tgt_valid"][row, : window.scored - window.start] = False
+        yield rows, batch
+
+
+class StoredTexts(Sequence[np.ndarray]):
+    """The whole texts of a store: its examples, joined up to each end mark; mapped, not loaded."""
+
+    def __init__(self, column: StoredColumn, eos: int) -> None:
+        self._column = column
+        ends = np.flatnonzero(column.last_values() == eos) + 1
+        self._edges = np.concatenate([[0], ends])
+
+    def __len__(self) -> int:
+        return len(self._edges) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray:  # type: ignore[override]
+        if not 0 <= index < len(self):
+            raise IndexError(f"text {index} of {len(self)}")
+        return self._column.joined(int(self._edges[index]), int(self._edges[index + 1]))
+
+    def lengths(self) -> list[int]:
+        lengths: list[int] = np.add.reduceat(self._column.lengths(), self._edges[:-1]).tolist()
+        return lengths

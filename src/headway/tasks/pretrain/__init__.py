@@ -1,0 +1,1 @@
+"""Pre-training on plain text, one file per objective."""

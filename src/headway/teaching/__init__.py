@@ -1,0 +1,1 @@
+"""Worked examples: models and pictures small enough to follow by hand."""

@@ -1,0 +1,220 @@
+"""Learns a tokenizer from text, and says how large its vocabulary should be.
+
+The trainers are the library's where they give the same answer every time (see `unigram.py` for the
+one that does not). Reading files and choosing what to learn from is left to the caller.
+"""
+
+import heapq
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import tokenizers
+from tokenizers import models, trainers
+
+from ..errors import ConfigError
+from .config import TokenizerConfig
+from .normalize import build_normalizer
+from .pretokenize import CONTINUES, build_cutter, build_decoder, build_pre_tokenizer, byte_alphabet
+from .special_tokens import UNK, SpecialTokenTemplate, all_specials, vocabulary_name
+from .tokenizer import Tokenizer, check_characters
+from .unigram import learn_unigram
+
+_SAMPLE = 16_000_000  # characters that sub-words are learned from; bounds memory
+_UNLIMITED = 2**31
+_LONGEST_WORD = 1000  # characters; WordPiece calls a longer word unknown
+
+
+def vocabulary_size(n_characters: int) -> int:
+    """A good number of sub-words for a corpus: twice the square root of its characters.
+
+    Rounded to hundreds (from 2000 on to thousands) and kept between 300 and 32000: 5000 dates
+    (0.15 million characters) give 800, 29000 pairs of captions (3.9 million) 4000, a million pairs
+    of sentences (130 million) 23000. Sub-words follow the growth of the vocabulary of a text, which
+    goes about with the square root of its length (Heaps' law).
+    """
+    size = 2 * math.sqrt(n_characters)
+    step = 100 if size < 2000 else 1000
+    return min(32000, max(300, round(size / step) * step))
+
+
+def train_tokenizer(
+    texts: Iterable[str],
+    config: TokenizerConfig,
+    extra_specials: Sequence[str] = (),
+    frame: SpecialTokenTemplate | None = None,
+) -> Tokenizer:
+    """Learns a tokenizer; the same texts in the same order always give the same one.
+
+    Sub-words are learned from at most 16 million characters, drawn evenly from all texts, so that
+    memory does not grow with the corpus; words and characters are counted over everything, and need
+    memory for each different one.
+
+    Args:
+        extra_specials: control tokens beyond pad, bos, eos and unk, as ("mask", "sep", "cls");
+            they get the ids from 4 on.
+        frame: the marks around texts that are only read; by default the end mark alone.
+
+    Raises:
+        ConfigError: `config.size` cannot be reached, or is too small to spell the text.
+        DataError: a text holds a lone surrogate.
+    """
+    specials = all_specials(extra_specials)
+    names = [vocabulary_name(special) for special in specials]
+    if config.kind == "bytes":
+        model: models.Model = _bytes_model(names)
+    elif config.kind in ("words", "characters"):
+        model = _learn_words(texts, config, names)
+    else:
+        sample, n_characters = _draw(texts)
+        model = _learn_subwords(sample, config, names, vocabulary_size(n_characters))
+    backend = _around(model, config)
+    backend.add_special_tokens(names)
+    tokenizer = Tokenizer(
+        json.loads(backend.to_str()), config, specials, frame or SpecialTokenTemplate()
+    )
+    if config.size is not None and tokenizer.size < config.size:
+        raise ConfigError(
+            f"text.size={config.size} is larger than this text allows (only {tokenizer.size} "
+            f"{_what(config)} can be learned); try size={tokenizer.size} or leave it out"
+        )
+    return tokenizer
+
+
+def _what(config: TokenizerConfig) -> str:
+    return config.kind if config.kind in ("words", "characters") else "pieces"
+
+
+def _draw(texts: Iterable[str]) -> tuple[list[str], int]:
+    """An even sample of the texts, as large as `_SAMPLE` allows, and the characters of all of them.
+
+    Each text draws a number, and those with the smallest numbers stay: a single pass over texts of
+    unknown number, always the same result, whatever the order in which languages alternate.
+    """
+    rng = random.Random(0)
+    kept: list[tuple[float, int, str]] = []  # a heap; the largest number is on top (negated)
+    n_kept = n_characters = 0
+    for index, text in enumerate(texts):
+        n_characters += len(text)
+        n_kept += len(text)
+        heapq.heappush(kept, (-rng.random(), index, text))
+        while n_kept > _SAMPLE and len(kept) > 1:
+            n_kept -= len(heapq.heappop(kept)[2])
+    kept.sort(key=lambda item: item[1])
+    return list(_checked(text for _, _, text in kept)), n_characters
+
+
+def _checked(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        check_characters(text)
+        yield text
+
+
+def _bytes_model(names: Sequence[str]) -> models.Model:
+    vocabulary = {piece: index for index, piece in enumerate([*names, *byte_alphabet()])}
+    return models.BPE(vocabulary, [])
+
+
+def _learn_words(
+    texts: Iterable[str], config: TokenizerConfig, names: Sequence[str]
+) -> models.Model:
+    """A table of the most frequent words or characters, equally frequent ones in order of code."""
+    _check_size(config, len(names) + 1, f"{len(names)} control tokens and a single one")
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=config.size or _UNLIMITED,
+        min_frequency=config.min_count,
+        special_tokens=list(names),
+        show_progress=False,
+    )
+    return _train(models.WordLevel(unk_token=names[UNK]), trainer, _checked(texts), config)
+
+
+def _learn_subwords(
+    sample: Sequence[str], config: TokenizerConfig, names: Sequence[str], automatic: int
+) -> models.Model:
+    if config.kind == "wordpiece":
+        return _learn_wordpiece(sample, config, names, automatic)
+    alphabet = byte_alphabet()
+    _check_size(
+        config,
+        len(names) + len(alphabet),
+        f"{len(alphabet)} bytes and {len(names)} control tokens",
+    )
+    size = config.size or max(automatic, len(names) + len(alphabet))
+    if config.kind == "bpe":
+        trainer = trainers.BpeTrainer(
+            vocab_size=size,
+            min_frequency=2,
+            special_tokens=list(names),
+            initial_alphabet=alphabet,
+            show_progress=False,
+        )
+        return _train(models.BPE(), trainer, sample, config)
+    pieces = learn_unigram(_count_words(sample, config), alphabet, size - len(names))
+    return models.Unigram([(name, 0.0) for name in names] + pieces, unk_id=UNK)
+
+
+def _learn_wordpiece(
+    sample: Sequence[str], config: TokenizerConfig, names: Sequence[str], automatic: int
+) -> models.Model:
+    characters = sorted({character for word in _count_words(sample, config) for character in word})
+    # The trainer numbers the continuing characters in an order that changes from run to run, and
+    # breaks ties by number; given beforehand, their order is fixed.
+    given = [*names, *(CONTINUES + character for character in characters)]
+    smallest = len(given) + len(characters)
+    _check_size(
+        config,
+        smallest,
+        f"{len(characters)} characters, first and inside a word, and {len(names)} control tokens",
+    )
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=config.size or max(automatic, smallest),
+        min_frequency=2,
+        special_tokens=given,
+        initial_alphabet=characters,
+        continuing_subword_prefix=CONTINUES,
+        show_progress=False,
+    )
+    trained = _train(models.WordPiece(unk_token=names[UNK]), trainer, sample, config)
+    return models.WordPiece(
+        tokenizers.Tokenizer(trained).get_vocab(),
+        unk_token=names[UNK],
+        max_input_chars_per_word=_LONGEST_WORD,
+        continuing_subword_prefix=CONTINUES,
+    )
+
+
+def _train(
+    model: models.Model, trainer: trainers.Trainer, texts: Iterable[str], config: TokenizerConfig
+) -> models.Model:
+    learner = _around(model, config)
+    learner.train_from_iterator(texts, trainer)
+    trained: models.Model = learner.model
+    return trained
+
+
+def _around(model: models.Model, config: TokenizerConfig) -> tokenizers.Tokenizer:
+    """The library's tokenizer: `model` between what cuts text and what glues pieces."""
+    backend = tokenizers.Tokenizer(model)
+    backend.normalizer = build_normalizer(config)
+    backend.pre_tokenizer = build_pre_tokenizer(config)
+    backend.decoder = build_decoder(config)
+    return backend
+
+
+def _count_words(sample: Iterable[str], config: TokenizerConfig) -> Counter[str]:
+    cut = build_cutter(build_normalizer(config), build_pre_tokenizer(config))
+    counts: Counter[str] = Counter()
+    for text in sample:
+        counts.update(cut(text))
+    return counts
+
+
+def _check_size(config: TokenizerConfig, smallest: int, needs: str) -> None:
+    if config.size is not None and config.size < smallest:
+        raise ConfigError(
+            f"text.size={config.size} is too small for kind={config.kind!r}: {needs} "
+            f"take {smallest}; try size={max(1000, 2 * smallest)} or leave it out"
+        )

@@ -1,0 +1,66 @@
+"""What every step of a training run shares: its directory, run file, processes and notes."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from ..data.config import Corpus, as_corpora
+from ..device import pick_device
+from ..run_config import RunConfig
+from ..runs import RunDir
+from .distributed import Processes
+from .progress import Display
+
+
+@dataclass
+class TrainingContext:
+    """One sitting of a run, from its start or from where it is resumed.
+
+    Attributes:
+        config: the run file, with whatever it leaves open.
+        group: the processes that train together.
+        examples: number of examples of each prepared set.
+        notes: what was said about the data and about the settings chosen, by heading.
+    """
+
+    run: RunDir
+    config: RunConfig
+    group: Processes
+    display: Display
+    examples: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=lambda: {"Data": [], "Settings": []})
+
+    @cached_property
+    def device(self) -> torch.device:
+        return pick_device(self.config.device)
+
+    @property
+    def root(self) -> Path:
+        """The folder that relative data files start from."""
+        return Path(self.config.data.root or ".")
+
+    def corpora(self, key: str) -> tuple[Corpus, ...]:
+        """The corpora of a set: `train`, `valid` or `test`."""
+        return as_corpora(getattr(self.config.data, key), f"data.{key}")
+
+    def note(self, heading: str, text: str) -> None:
+        """Shows a line now and keeps it for the log."""
+        self.display.note(text)
+        self.notes[heading].append(text)
+
+    def log_start(self, step: int) -> None:
+        """Logs the amounts of data and the notes of this sitting."""
+        if self.group.is_first:
+            self.run.log.append({"step": step, "examples": self.examples, "notes": self.notes})
+
+    def log_end(self, step: int) -> None:
+        """Logs that nothing is left to do."""
+        if self.group.is_first:
+            self.run.log.append({"step": step, "finished": True})
+
+    def is_finished(self) -> bool:
+        """Whether the log says that nothing is left to do."""
+        records = self.run.log.read()
+        return bool(records) and records[-1].get("finished") is True

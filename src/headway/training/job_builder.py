@@ -1,0 +1,204 @@
+"""From a run file and prepared data to a `TrainingJob`, with nothing left open in its settings."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from .. import config as configs
+from ..data.batching import Batches
+from ..data.prepare import Prepared
+from ..data.store import Store
+from ..device import autocast, compile_model
+from ..errors import ConfigError, RunError
+from ..models import FAMILIES, build_model
+from ..models.finetuning import tune
+from ..models.state_dict import set_weights
+from ..run_config import RunConfig
+from ..tasks.base import Task
+from .batch_stream import BatchStream
+from .config import TrainConfig
+from .context import TrainingContext
+from .loop import TrainingJob
+from .optimizer import make_optimizer
+from .plan import fill_length, fill_sizes
+from .resolve import make_validator, model_line, resolve_model
+from .seeds import seed_start
+from .state import MovingAverage, Progress, unpack
+from .timing import TimedTrial
+from .update import Updater
+from .warm_start import has_pooler, with_new_parts
+
+PLAN = "plan.json"
+PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
+
+
+def build_job(
+    context: TrainingContext, task: Task, training: Prepared, validation: Prepared | None
+) -> TrainingJob:
+    """The job from its beginning; the run file with all that was chosen is written to the run."""
+    n_examples = len(training.store)
+    config = resolve_model(context.config, task, n_examples)
+    model = _build_model(context, config, task)
+    n_parameters = sum(p.numel() for p in model.parameters())
+    n_trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    settings = _with_sizes(context, config.train, n_parameters)
+    if settings.label_smoothing is None:
+        settings = replace(settings, label_smoothing=task.label_smoothing)
+    builder = _JobBuilder(context, config, task, training, validation, settings)
+    settings = _with_length(context, settings, n_examples, builder)
+    config = replace(config, train=settings)
+    if context.group.is_first:
+        context.run.write_text("run.toml", configs.to_toml(config))
+    context.note("Settings", model_line(config, n_examples, n_parameters, task))
+    _announce(context, config, n_parameters, n_trained)
+    return builder.build(settings)
+
+
+def restore_checkpoint(context: TrainingContext, job: TrainingJob) -> None:
+    """Loads the latest checkpoint into the job and cuts the log back to it."""
+    saved = context.run.latest_checkpoint(context.display.note)
+    if saved is not None:
+        unpack(saved.tensors, job.model, job.updater.optimizer, job.average)
+        job.progress = Progress.from_json(saved.state["progress"])
+        context.display.note(f"going on after step {saved.step} of {job.total}")
+    if context.group.is_first:
+        context.run.log.cut(job.progress.step if saved else -1)
+
+
+class _JobBuilder:
+    """Makes jobs of one run: a throw-away one to measure the speed with, then the real one."""
+
+    def __init__(
+        self,
+        context: TrainingContext,
+        config: RunConfig,
+        task: Task,
+        training: Prepared,
+        validation: Prepared | None,
+        settings: TrainConfig,
+    ) -> None:
+        self.context, self.config, self.task = context, config, task
+        self.stream = _make_stream(context, task, training, settings)
+        self.validator = make_validator(config, task, validation, settings)
+
+    def build(self, settings: TrainConfig) -> TrainingJob:
+        """A job with a freshly seeded model and optimizer."""
+        context, device = self.context, self.context.device
+        config = replace(self.config, train=settings)
+        seed_start(config.seed)
+        model = _build_model(context, config, self.task).to(device)
+        objective = self.task.objective(model, settings.label_smoothing or 0.0).train()
+        optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
+        is_compiled = compile_model(model, settings.compile, device, context.display.note)
+        # Side by side is for the cores of a CPU, and the compiler is not made for threads.
+        is_plain = device.type == "cpu" and not is_compiled
+        workers = min(settings.accumulate or 1, torch.get_num_threads()) if is_plain else 1
+        return TrainingJob(
+            run=context.run,
+            config=settings,
+            batches=self.stream,
+            model=model,
+            updater=Updater(
+                objective,
+                optimizer,
+                config.seed,
+                settings.clip,
+                context.group,
+                autocast(device, settings.precision, context.display.note),
+                workers,
+            ),
+            average=MovingAverage(model, settings.ema) if settings.ema else None,
+            validator=self.validator,
+            processes=context.group,
+            display=context.display,
+            progress=Progress(),
+        )
+
+
+def _build_model(context: TrainingContext, config: RunConfig, task: Task) -> Any:
+    """The model with the weights it starts from, those that are not trained frozen."""
+    model = build_model(config.model, task.vocabularies)
+    tensors = context.run.load_init()
+    if tensors is None:
+        return model
+    whole = with_new_parts(model, tensors, pooler=has_pooler(config.model))
+    try:
+        set_weights(model, whole, f"init = {config.init!r}")
+        tune(model, FAMILIES[config.model.family], config.tune)
+    except (RunError, ValueError) as error:
+        raise ConfigError(str(error)) from None
+    return model
+
+
+def _with_sizes(context: TrainingContext, settings: TrainConfig, n_parameters: int) -> TrainConfig:
+    """The settings with batch size, learning rate and micro-batches filled in."""
+    world = context.group.world
+    on_cpu = context.device.type == "cpu"
+    is_fine = context.config.init is not None and context.config.tune.mode == "full"
+    workers = torch.get_num_threads() if on_cpu else 1
+    sized = fill_sizes(settings, n_parameters, workers, is_fine)
+    if settings.accumulate is None and world > 1:
+        sized = replace(sized, accumulate=world)
+    if (sized.accumulate or 1) % world:
+        raise ConfigError(
+            f"train.accumulate={sized.accumulate} micro-batches cannot be shared by {world} "
+            f"processes; try train.accumulate={world}"
+        )
+    return sized
+
+
+def _with_length(
+    context: TrainingContext, settings: TrainConfig, n_examples: int, builder: _JobBuilder
+) -> TrainConfig:
+    """The settings with the number of updates and what follows from it, decided once."""
+    run = context.run
+    if context.group.is_first and not (run.path / PLAN).exists():
+        if settings.minutes:
+            context.display.note(f"measuring what {settings.minutes:g} minutes allow")
+        trial = replace(settings, steps=1, warmup=1)
+        measure = TimedTrial(lambda: builder.build(trial), context.group.world)
+        is_warm = context.config.init is not None
+        n_batches: Callable[[], int] = builder.stream.n_batches
+        planned = fill_length(settings, n_examples, n_batches, measure, is_warm)
+        chosen = {name: getattr(planned, name) for name in PLANNED}
+        run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
+    context.group.wait()
+    return replace(settings, **json.loads(run.read_text(PLAN)))
+
+
+def _make_stream(
+    context: TrainingContext, task: Task, training: Prepared, settings: TrainConfig
+) -> BatchStream:
+    assert settings.batch_tokens is not None
+    assert settings.accumulate is not None
+    budget = max(1, settings.batch_tokens // settings.accumulate)
+    weights = [corpus.weight for corpus in context.corpora("train")]
+    seed = context.config.seed
+
+    def epoch(number: int) -> tuple[Store, Batches]:
+        store, sizes = training.at(seed, number)
+        sized = task.sized(store)
+        batches = Batches(sized, task.lengths, budget, seed, sizes=sizes, weights=weights)
+        return store, batches
+
+    return BatchStream(task, epoch, seed, context.device)
+
+
+def _announce(
+    context: TrainingContext, config: RunConfig, n_parameters: int, n_trained: int
+) -> None:
+    """Notes what was chosen."""
+    t = config.train
+    if n_trained < n_parameters:
+        share = 100 * n_trained / n_parameters
+        how = f'tune.mode = "{config.tune.mode}"'
+        context.note("Settings", f"{how}: {n_trained:,} of these ({share:.2f}%) are trained")
+    context.note(
+        "Settings",
+        f"{t.steps} updates of {t.batch_tokens} tokens in {t.accumulate} parts, {t.optimizer} "
+        f"with lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, validation every "
+        f"{t.evaluate_every}, on {context.device}",
+    )

@@ -1,0 +1,338 @@
+"""The loop: updates, validations, checkpoints, until the planned number of updates is reached.
+
+Everything it needs is handed to it in a `TrainingJob`; data, processes, precision and compilation
+are set up by the caller.
+"""
+
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from ..errors import HeadwayError, RunError
+from ..models.state_dict import using_weights, weights_of
+from ..nn.lora import merged
+from ..runs import RunDir
+from ..tasks.base import Batch, Validator
+from .averaging import average_checkpoints
+from .config import TrainConfig
+from .distributed import Processes
+from .journal import Journal
+from .progress import Display
+from .schedule import learning_rate
+from .state import MovingAverage, Progress, group, pack
+from .update import Update, Updater
+
+LOG_SECONDS = 2.0
+SAVE_SECONDS = 300.0  # at most so much work is lost between validations
+
+
+class Stream(Protocol):
+    """Micro-batches in an order that a place in it can be named."""
+
+    def after(self, epoch: int, batch: int) -> Iterator[tuple[int, int, Callable[[], Batch]]]:
+        """For ever from the place after `batch` micro-batches of `epoch`: the place reached, and
+        how to make the micro-batch, if this process is the one that needs it."""
+        ...
+
+
+class Interrupted(HeadwayError):
+    """Stopped by a signal, after saving; the exit code is the one shells expect."""
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.exit_code = 128 + number
+
+
+@dataclass
+class TrainingJob:
+    """A training run, ready to go. `config` has nothing left open."""
+
+    run: RunDir
+    config: TrainConfig
+    batches: "Stream"
+    model: nn.Module
+    updater: Updater
+    average: MovingAverage | None
+    validator: Validator | None
+    processes: Processes
+    display: Display
+    progress: Progress
+
+    @property
+    def total(self) -> int:
+        assert self.config.steps is not None
+        return self.config.steps
+
+
+def fit(job: TrainingJob) -> None:
+    """Trains from `job.progress` to the end and saves the weights to use."""
+    tensorboard = job.config.tensorboard and job.processes.is_first
+    clock = ThroughputLog(job.progress, Journal(job.run, tensorboard, job.progress.step))
+    try:
+        with _signals() as caught:
+            if not _is_over(job):
+                _train(job, clock, caught)
+        _finish(job)
+    finally:
+        clock.journal.close()
+        job.display.close()
+
+
+def _train(job: TrainingJob, clock: "ThroughputLog", caught: list[int]) -> None:
+    """Updates until the end, or until a signal was caught."""
+    progress = job.progress
+    for batches in _updates(job):
+        lr = _learning_rate(job)
+        result = job.updater(batches, progress.step + 1, lr)
+        _advance(job, result)
+        clock.tick(job, result, lr)
+        is_over = progress.step >= job.total
+        if job.config.plans_checkpoint(progress.step):
+            _evaluate(job, clock)
+            _checkpoint(job, clock)
+            is_over = is_over or _out_of_patience(job)
+        if is_over:
+            return
+        is_stopped, is_due = _should_stop_or_save(job, caught, clock)
+        if is_stopped or is_due:
+            _checkpoint(job, clock)
+        if is_stopped:
+            raise _interruption(job, caught[0] if caught else signal.SIGTERM)
+
+
+def _learning_rate(job: TrainingJob) -> float:
+    config = job.config
+    assert config.lr is not None
+    assert config.warmup is not None
+    step = job.progress.step + 1
+    return learning_rate(config.schedule, config.lr, step, config.warmup, job.total)
+
+
+def _updates(job: TrainingJob) -> Iterator[list[tuple[int, Batch]]]:
+    """This process's micro-batches of one update after another; moves the cursor."""
+    stream = job.batches.after(job.progress.epoch, job.progress.batch)
+    while True:
+        mine = []
+        for index in range(job.config.accumulate or 1):
+            epoch, number, make = next(stream)
+            if index % job.processes.world == job.processes.rank:
+                mine.append((index, make()))
+        job.progress.epoch, job.progress.batch = epoch, number
+        yield mine
+
+
+def _advance(job: TrainingJob, result: Update) -> None:
+    if not all(map(math.isfinite, (*result.losses.values(), result.norm))):
+        raise RunError(
+            f"the loss or its gradient is not a finite number at step {job.progress.step + 1}; "
+            f"train again with a train.lr lower than {job.config.lr:g} or a longer train.warmup"
+        )
+    job.progress.step += 1
+    job.progress.tokens += result.tokens
+    if job.average is not None:
+        job.average.update(job.model, job.progress.step)
+
+
+class ThroughputLog:
+    """Time spent, and the lines of figures every few seconds."""
+
+    def __init__(self, progress: Progress, journal: Journal) -> None:
+        self.progress = progress
+        self.journal = journal
+        self.before = progress.seconds
+        self.start = self.last = self.saved = time.perf_counter()
+        self.tokens = 0
+        self.losses: list[dict[str, float]] = []
+
+    def stop(self) -> None:
+        """Writes the time spent into the progress."""
+        self.progress.seconds = self.before + time.perf_counter() - self.start
+
+    def unsaved(self) -> float:
+        """Seconds since the last checkpoint."""
+        return time.perf_counter() - self.saved
+
+    def tick(self, job: TrainingJob, result: Update, lr: float) -> None:
+        self.tokens += result.tokens
+        self.losses.append({"loss": result.loss, **_parts(result)})
+        now = time.perf_counter()
+        if now - self.last < LOG_SECONDS and self.progress.step != job.total:
+            return
+        self.stop()
+        rate = self.tokens / (now - self.last)
+        steps_left = job.total - self.progress.step
+        figures = {
+            **{k: sum(one[k] for one in self.losses) / len(self.losses) for k in self.losses[0]},
+            "lr": lr,
+            "tokens_per_second": rate,
+            "seconds_left": steps_left * (now - self.last) / len(self.losses),
+        }
+        job.display.update(self.progress.step, job.total, figures)
+        if job.processes.is_first:
+            record = {k: v for k, v in figures.items() if k != "seconds_left"}
+            self.journal.append(
+                self.progress.step,
+                {
+                    "epoch": self.progress.epoch,
+                    "minutes": self.progress.seconds / 60.0,
+                    **record,
+                    "norm": result.norm,
+                },
+            )
+        self.last, self.tokens, self.losses = now, 0, []
+
+
+def _parts(result: Update) -> dict[str, float]:
+    """The parts of the loss, where there are several."""
+    is_one = len(result.losses) == 1
+    return {} if is_one else {f"{name}_loss": value for name, value in result.losses.items()}
+
+
+def _evaluate(job: TrainingJob, clock: ThroughputLog) -> None:
+    """Validates on the first process and tells the others what came out."""
+    progress = job.progress
+    if job.validator is None:
+        return
+    goodness = 0.0
+    if job.processes.is_first:
+        started = time.perf_counter()
+        with using_weights(job.model, job.average.tensors if job.average else None):
+            validation = job.validator(job.updater.objective)
+            goodness = job.validator.goodness(validation)
+            is_best = progress.best is None or goodness > progress.best
+            if is_best and job.config.choose == "best":
+                _save_weights(job, weights_of(job.model), f"best by {job.validator.metric}")
+        clock.stop()
+        clock.last += time.perf_counter() - started  # validation is not training speed
+        job.display.validation(progress.step, validation.figures, is_best)
+        job.display.samples(validation.samples)
+        clock.journal.append(
+            progress.step,
+            {
+                "epoch": progress.epoch,
+                "minutes": progress.seconds / 60.0,
+                **validation.figures,
+                "samples": validation.samples,
+            },
+        )
+    goodness = job.processes.share(goodness)
+    if progress.best is None or goodness > progress.best:
+        progress.best, progress.best_step, progress.worse = goodness, progress.step, 0
+    else:
+        progress.worse += 1
+
+
+def _save_weights(
+    job: TrainingJob, tensors: dict[str, Tensor], rule: str, step: int | None = None
+) -> None:
+    if job.average is not None:
+        rule += f", moving average {job.config.ema}"
+    job.run.save_weights(merged(tensors), rule, step or job.progress.step)
+
+
+def _checkpoint(job: TrainingJob, clock: ThroughputLog) -> None:
+    clock.stop()
+    clock.saved = time.perf_counter()
+    if job.processes.is_first:
+        tensors = pack(job.model, job.updater.optimizer, job.average)
+        job.run.save_checkpoint(
+            job.progress.step,
+            tensors,
+            {"progress": job.progress.to_json()},
+            keep=max(job.config.keep, job.config.average),
+            counts=job.config.plans_checkpoint,
+        )
+    job.processes.wait()
+
+
+def _out_of_patience(job: TrainingJob) -> bool:
+    patience = job.config.patience
+    if patience is None or job.progress.worse < patience:
+        return False
+    job.display.note(
+        f"stopped early: {job.progress.worse} validations without a better one than that of step "
+        f"{job.progress.best_step}"
+    )
+    return True
+
+
+def _is_over(job: TrainingJob) -> bool:
+    patience = job.config.patience
+    return job.progress.step >= job.total or (
+        patience is not None and job.progress.worse >= patience
+    )
+
+
+def _finish(job: TrainingJob) -> None:
+    """Writes the weights to use, where the best validation has not already."""
+    if not job.processes.is_first:
+        return
+    kind = "average" if job.average else "model"
+    if job.config.average > 1:
+        regular = [step for step in job.run.checkpoints() if job.config.plans_checkpoint(step)]
+        steps = [step for step in regular[-job.config.average :] if _is_whole(job, step)]
+        rule = "average of steps " + ", ".join(map(str, steps))
+        _save_weights(job, average_checkpoints(job.run, steps, kind), rule)
+    elif job.validator is None or job.config.choose == "last":
+        own = job.average.tensors if job.average else weights_of(job.model)
+        _save_weights(job, own, "last")
+    elif not job.run.has_weights() and _is_whole(job, job.progress.best_step):
+        best = job.progress.best_step
+        tensors = group(job.run.load_checkpoint(best).tensors, kind)
+        _save_weights(job, tensors, f"best by {job.validator.metric}", best)
+
+
+def _is_whole(job: TrainingJob, step: int) -> bool:
+    """Whether a checkpoint can be used; if not, says so."""
+    try:
+        job.run.load_checkpoint(step)
+    except RunError as error:
+        job.display.note(f"{error}; left out")
+        return False
+    return True
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Collects the first SIGINT or SIGTERM instead of dying; a second one is not held back."""
+    caught: list[int] = []
+    before: dict[int, Any] = {}
+
+    def catch(number: int, frame: object) -> None:
+        caught.append(number)
+        signal.signal(number, before[number])
+
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, catch)
+    except ValueError:  # not the main thread: leave signals to whoever owns it
+        yield caught
+        return
+    try:
+        yield caught
+    finally:
+        for caught_number, handler in before.items():
+            signal.signal(caught_number, handler)
+
+
+def _should_stop_or_save(
+    job: TrainingJob, caught: list[int], clock: ThroughputLog
+) -> tuple[bool, bool]:
+    """Whether to stop and whether to save: all processes must do so at the same update."""
+    is_due = job.processes.is_first and clock.unsaved() > SAVE_SECONDS
+    stop, save = job.processes.sum([float(bool(caught)), float(is_due)])
+    return stop > 0, save > 0
+
+
+def _interruption(job: TrainingJob, number: int) -> Interrupted:
+    return Interrupted(
+        f"stopped at step {job.progress.step} of {job.total}, saved; "
+        f"go on with: headway resume {job.run.path}",
+        number,
+    )

@@ -1,0 +1,125 @@
+"""The data side of a training run: codecs and prepared stores.
+
+Each is read again if the run or the cache has it, and made if not.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from ..data.config import default_cache
+from ..data.formats.read import read
+from ..data.leakage import LeakCheck
+from ..data.prepare import Prepared, prepare
+from ..errors import RunError
+from ..run_config import load_run_config
+from ..runs import RunDir
+from ..tasks.base import Task
+from .context import TrainingContext
+from .warm_start import check_pooler, has_pooler, kept_weights, new_parts
+
+DATA = "data.json"
+
+
+def prepare_codecs(context: TrainingContext) -> Task:
+    """The task with its codecs: those of the run, those of `init`, or new ones."""
+    task = context.config.make_task()
+    if context.group.is_first and not context.run.codecs.exists():
+        if context.config.init is not None:
+            fitted = _adopt(context, task, RunDir.open(context.config.init))
+        else:
+            context.display.note("learning the vocabulary")
+            fitted = task.fit_codecs(lambda: _rows(context), context.config.text)
+        with context.run.writing_codecs() as folder:
+            fitted.save_codecs(folder)
+    context.group.wait()
+    return task.load_codecs(context.run.codecs)
+
+
+def prepare_data(
+    context: TrainingContext, task: Task, inexact: bool
+) -> tuple[Prepared, Prepared | None]:
+    """Training and validation data, prepared once."""
+    held_out = {key: context.corpora(key) for key in ("valid", "test") if context.corpora(key)}
+    is_new = held_out and not (context.run.path / DATA).exists()
+    check = LeakCheck(held_out, task.codecs, context.root) if is_new else None
+    training = _prepare(context, task, "train", context.config.data.max_length, check)
+    validation = _prepare(context, task, "valid", None, None) if "valid" in held_out else None
+    keys = {"train": training.key} | ({"valid": validation.key} if validation else {})
+    _check_data(context, keys, inexact)
+    return training, validation
+
+
+def _adopt(context: TrainingContext, task: Task, origin: RunDir) -> Task:
+    """The task with the vocabulary of another run, whose weights are kept to start from.
+
+    A head is kept only where it would answer as it did; a new one is drawn otherwise.
+    """
+    parent, objective = load_run_config(origin), context.config.objective_name
+    task = task.adopt_codecs(origin.codecs, lambda: _rows(context))
+    tensors, _ = origin.load_weights()
+    head = task.vocabularies.head
+    kept = kept_weights(tensors, head)
+    if kept and not (parent.objective_name == objective and _is_same(task, origin)):
+        tensors = kept
+        if has_pooler(context.config.model):
+            check_pooler(kept, context.config.tune.mode)
+        new = new_parts(kept, head, pooler=has_pooler(context.config.model))
+        if new is not None:
+            context.note("Settings", new)
+    context.run.save_init(tensors, str(origin.path))
+    return task
+
+
+def _is_same(task: Task, origin: RunDir) -> bool:
+    """Whether codecs encode as those of another run of the same task."""
+    others, mine = task.load_codecs(origin.codecs).codecs, task.codecs
+    return mine.keys() == others.keys() and all(
+        mine[name].fingerprint() == others[name].fingerprint() for name in mine
+    )
+
+
+def _rows(context: TrainingContext) -> Iterator[Sequence[str]]:
+    corpora = context.corpora("train")
+    columns = context.config.make_task().columns_of(corpora, context.root)
+    for corpus in corpora:
+        for row in read(corpus, columns, context.root):
+            yield row.values
+
+
+def _prepare(
+    context: TrainingContext,
+    task: Task,
+    key: str,
+    max_length: int | None,
+    check: LeakCheck | None,
+) -> Prepared:
+    prepared = prepare(
+        context.corpora(key),
+        task.codecs,
+        default_cache() / "stores",
+        root=context.root,
+        max_length=max_length,
+        block=task.block(context.config.data),
+        sentences=task.in_sentences,
+        leak_check=check,
+        rules=task,
+    )
+    task.check(prepared.store)
+    context.examples[key] = len(prepared.store)
+    for line in prepared.report():
+        context.note("Data", f"{key}: {line}")
+    return prepared
+
+
+def _check_data(context: TrainingContext, keys: dict[str, str], inexact: bool) -> None:
+    """Refuses data that changed since the run began; at the beginning writes down which."""
+    if (context.run.path / DATA).exists():
+        before = json.loads(context.run.read_text(DATA))
+        changed = [name for name, key in keys.items() if key != before.get(name)]
+        if changed and not inexact:
+            raise RunError(
+                f"data.{' and data.'.join(changed)} changed since {context.run.path} began; "
+                "restore the files, or add --inexact to go on with the new ones"
+            )
+    if context.group.is_first:
+        context.run.write_text(DATA, json.dumps(keys, indent=2) + "\n")

@@ -1,0 +1,106 @@
+"""`headway predict`: which inputs it reads, how many at a time, and what it prints."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from headway.cli import main
+from headway.data.config import DataConfig
+
+
+class Lengths:
+    """A predictor of the length of its inputs, which records the calls."""
+
+    columns_as_trained = False
+
+    def __init__(self, *inputs):
+        self.inputs, self.calls = inputs, []
+        self.task = SimpleNamespace(columns=(*inputs, "value"))
+        self.config = SimpleNamespace(data=DataConfig(train="train.tsv"))
+
+    def input(self, values):
+        return "+".join(values)
+
+    def predict(self, inputs, too_long, places):
+        self.calls.append((inputs, too_long, places))
+        return [len(text) for text in inputs]
+
+    def format_prediction(self, prediction):
+        return f"{prediction} characters"
+
+    def to_dict(self, prediction):
+        return {"length": prediction}
+
+
+@pytest.fixture
+def use(monkeypatch, tmp_path):
+    """Makes a predictor the run of the command line."""
+    monkeypatch.chdir(tmp_path)
+
+    def install(predictor):
+        monkeypatch.setattr("headway.inference.load.load_for", lambda *_: predictor)
+        return predictor
+
+    return install
+
+
+def test_one_line_for_each_line_of_all_files(use, capsys):
+    predictor = use(Lengths("text"))
+    Path("a").write_text("one\n\n")
+    Path("b").write_text("three\t!")
+    assert main(["predict", "run", "a", "b"]) == 0
+    assert capsys.readouterr().out == "3 characters\n0 characters\n7 characters\n"
+    assert predictor.calls == [
+        (["one", ""], "refuse", ["a:1", "a:2"]),
+        (["three\t!"], "refuse", ["b:1"]),
+    ]
+
+
+def test_json_has_the_inputs_too(use, capsys):
+    predictor = use(Lengths("text", "text2"))
+    Path("pairs").write_text("é\tb\n")
+    assert main(["predict", "run", "pairs", "--json", "--cut"]) == 0
+    stdout = capsys.readouterr().out
+    assert json.loads(stdout) == {"text": "é", "text2": "b", "length": 3}
+    assert "é" in stdout
+    assert predictor.calls[0][1] == "cut"
+
+
+@pytest.mark.parametrize(("line", "number"), [("a", "1 field"), ("a\tb\tc", "3 fields")])
+def test_lines_with_another_number_of_fields(use, capsys, line, number):
+    use(Lengths("text", "text2"))
+    Path("pairs").write_text(f"a\tb\n{line}\n")
+    assert main(["predict", "run", "pairs"]) == 1
+    assert capsys.readouterr().err == (
+        f"headway: error: pairs:2: {number} where text and text2 were expected, with a tab between "
+        "them; or read the file as a table with --format\n"
+    )
+
+
+def test_long_files_are_read_in_chunks_and_typed_lines_at_once(use, capsys, monkeypatch):
+    predictor = use(Lengths("text"))
+    monkeypatch.setattr("headway.cli.predict.CHUNK_LINES", 2)
+    Path("a").write_text("1\n2\n3\n")
+    assert main(["predict", "run", "a"]) == 0
+    assert [places for *_, places in predictor.calls] == [["a:1", "a:2"], ["a:3"]]
+    predictor.calls.clear()
+    terminal = io.TextIOWrapper(io.BytesIO(b"1\n2\n"))
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert main(["predict", "run"]) == 0
+    assert [places for *_, places in predictor.calls] == [
+        ["standard input:1"],
+        ["standard input:2"],
+    ]
+
+
+def test_a_table_is_read_by_its_columns_and_blank_rows_are_left_out(use, capsys):
+    predictor = use(Lengths("text"))
+    Path("table").write_text("value,text\n1,one\n2,\n3,three\n")
+    assert main(["predict", "run", "table", "--format", "csv"]) == 0
+    assert predictor.calls[0][0] == ["one", "three"]
+    assert predictor.calls[0][2] == ["table:2", "table:4"]

@@ -1,0 +1,118 @@
+"""How language models are judged in a comparison: by which figure, on how much, at what speed."""
+
+import math
+
+import pytest
+
+from headway import api
+from headway.compare.evaluate import judged, metric_of
+from headway.compare.run import compare
+from headway.data.codecs.text import TextConfig
+from headway.data.config import Corpus, DataConfig
+from headway.models.counting.markov import MarkovConfig
+from headway.tasks import TASKS
+from headway.training.config import TrainConfig
+
+TEXT = "abab\nbaba\naabb\n\nabba\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "book.txt").write_text(TEXT, "utf-8")
+    (tmp_path / "odd.txt").write_text("abz\nzab\n", "utf-8")
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HEADWAY_DATA", raising=False)
+    return tmp_path
+
+
+def config_of(folder, form, test="book.txt", **train):
+    data = DataConfig(
+        train=Corpus(file="book.txt", format=form),
+        test=Corpus(file=test, format=form),
+        root=str(folder),
+        block=8,
+    )
+    return api.RunConfig(
+        data=data,
+        task="language",
+        text=TextConfig(kind="characters"),
+        model=MarkovConfig(order=0, smoothing="add-k"),
+        train=TrainConfig(**train),
+    )
+
+
+def test_every_task_can_be_compared():
+    data = DataConfig(train="a.tsv")
+    found = {name: metric_of(api.RunConfig(data, task=name)) for name in TASKS}
+    assert found == {
+        "translate": "bleu",
+        "language": "bits_per_character",
+        "classify": "accuracy",
+        "tag": "entity_f1",
+        "answer": "f1",
+        "regress": "spearman",
+        "pretrain": "masked_accuracy",
+    }
+
+
+def test_a_language_model_is_judged_by_what_depends_on_no_tokenizer(folder):
+    assert metric_of(config_of(folder, "lines")) == "bits_per_character"
+    assert metric_of(config_of(folder, "lines", metric="loss")) == "bits_per_character"
+    assert metric_of(config_of(folder, "lines", metric="perplexity")) == "perplexity"
+
+
+@pytest.mark.parametrize("form", ["lines", "text"])
+def test_bits_per_character_by_hand(folder, form):
+    """Frequencies with one added to each count, over a text or over the lines of it."""
+    api.train(config_of(folder, form), folder / "run")
+    found = judged(folder / "run")
+    lines = [line + "." for line in TEXT.splitlines() if line]
+    seen = "".join(lines) if form == "lines" else TEXT + "."  # the end mark is the dot
+    n_words = 2 + (2 if form == "lines" else 3)  # a, b, the unknown, the end, the line break
+    bits = [-math.log2((seen.count(c) + 1) / (len(seen) + n_words)) for c in seen]
+    assert found.score.value == pytest.approx(sum(bits) / len(bits), rel=1e-5)
+    assert (found.metric, found.lower_is_better) == ("bits_per_character", True)
+    assert (found.n, found.n_of, found.speed_of) == (len(seen), "characters", "scored tokens")
+    assert found.speed > 0
+    assert found.notes == ()
+
+
+def test_unknown_characters_are_told(folder):
+    api.train(config_of(folder, "lines", "odd.txt"), folder / "run")
+    [note] = judged(folder / "run").notes
+    assert note == ("2 of 8 tokens are unknown to its tokenizer, which makes the figure too good")
+
+
+RUN_FILE = """
+task = "language"
+data.train = { file = "book.txt", format = "text" }
+data.valid = { file = "book.txt", format = "text" }
+data.test = { file = "odd.txt", format = "text" }
+data.block = 8
+text.kind = "characters"
+train.batch_tokens = 64
+"""
+MODELS = {
+    "chain": 'model.family = "markov"\n',
+    "gru": 'model.family = "recurrent_decoder"\nmodel.d_model = 8\n',
+}
+
+
+def test_counted_and_learned_models_stand_in_one_table(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for name, model in MODELS.items():
+        (folder / f"{name}.toml").write_text(RUN_FILE + model, "utf-8")
+    found = compare(["chain.toml", "gru.toml"], out="out", steps=2)
+    assert found.failures == []
+    record = found.to_dict()
+    assert (record["metric"], record["lower_is_better"]) == ("bits_per_character", True)
+    assert (record["n"], record["n_counts"]) == (9, "characters")
+    values = {row.name: row.value for row in found.rows}
+    assert list(values) == sorted(values, key=values.get)
+    [chain] = next(row for row in found.rows if row.name == "chain").runs
+    assert (chain.speed, chain.parameters is not None) == (None, True)
+    assert chain.judged.speed > 0
+    text = found.text()
+    assert "bits per character on the test set (9 characters), less is better" in text
+    assert "decode/s: scored tokens per second" in text
+    assert "chain: 2 of 9 tokens are unknown to its tokenizer" in text

@@ -1,0 +1,60 @@
+"""Corpora of parallel files, streamed; each format has tests of its own beside this file."""
+
+import pytest
+from format_rows import PAIR, message_of, values
+
+from headway.data.config import Corpus
+from headway.data.formats.read import Row, read
+from headway.errors import DataError
+
+
+class TestParallel:
+    @staticmethod
+    def read(tmp_path, en, de):
+        (tmp_path / "a.en").write_bytes(en)
+        (tmp_path / "a.de").write_bytes(de)
+        return list(read(Corpus(source="a.en", target="a.de"), PAIR, tmp_path))
+
+    def test_lines_are_partners(self, tmp_path):
+        found = self.read(tmp_path, b"a\nb\n", b"x\r\ny")
+        assert found == [Row(("a", "x"), "a.en:1"), Row(("b", "y"), "a.en:2")]
+
+    def test_strange_line_ends_do_not_put_files_out_of_step(self, tmp_path):
+        en = "one\u2028half\ntwo\x0bhalf\nthree\rhalf\n".encode()
+        found = self.read(tmp_path, en, b"1\n2\n3\n")
+        assert [row.values[1] for row in found] == ["1", "2", "3"]
+        assert found[2].values[0] == "three\rhalf"
+
+    def test_empty_lines_are_kept(self, tmp_path):
+        assert values(self.read(tmp_path, b"\nb\n", b"x\n\n")) == [("", "x"), ("b", "")]
+
+    def test_no_lines_at_all(self, tmp_path):
+        assert self.read(tmp_path, b"", b"") == []
+
+    def test_one_line_too_many(self, tmp_path):
+        message = message_of(DataError, self.read, tmp_path, b"a\nb\nc\n", b"x\ny\n")
+        assert message.startswith("a.de ends after line 2 while a.en goes on; ")
+        message = message_of(DataError, self.read, tmp_path, b"a\n", b"x\n\n")
+        assert message.startswith("a.en ends after line 1 while a.de goes on; ")
+        message = message_of(DataError, self.read, tmp_path, b"", b"x\n")
+        assert message.startswith("a.en ends after line 0 while a.de goes on; ")
+
+    def test_any_number_of_columns(self, tmp_path):
+        for name in "abc":
+            (tmp_path / name).write_text(f"{name}1\n{name}2\n")
+
+        class Three(Corpus):
+            third = "c"
+
+        corpus = Three(source="a", target="b")
+        found = read(corpus, ("source", "target", "third"), tmp_path)
+        assert values(found) == [("a1", "b1", "c1"), ("a2", "b2", "c2")]
+
+    def test_streams(self, tmp_path):
+        """The first rows come before a fault further down is met."""
+        (tmp_path / "a.en").write_bytes(b"a\n" * 3 + b"\xff\n")
+        (tmp_path / "a.de").write_bytes(b"x\n" * 4)
+        stream = read(Corpus(source="a.en", target="a.de"), PAIR, tmp_path)
+        assert [next(stream).values for _ in range(3)] == [("a", "x")] * 3
+        with pytest.raises(DataError, match=r"a.en:4: not UTF-8"):
+            next(stream)

@@ -1,0 +1,127 @@
+import pytest
+
+from headway.data.config import (
+    Corpus,
+    DataConfig,
+    as_corpora,
+    data_root,
+    default_cache,
+    files_of,
+    format_of,
+)
+from headway.errors import ConfigError, DataError
+
+PAIR = ("source", "target")
+
+
+def test_the_three_forms_of_an_entry():
+    parallel = Corpus(source="a.en", target="a.de")
+    assert as_corpora("pairs.tsv", "data.train") == (Corpus(file="pairs.tsv"),)
+    assert as_corpora(parallel, "data.train") == (parallel,)
+    assert as_corpora(["x.csv", parallel], "data.train") == (Corpus(file="x.csv"), parallel)
+    assert as_corpora(None, "data.valid") == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ([], "data.train is an empty list; name at least one corpus"),
+        (Corpus(file="a.tsv", weight=0), "data.train.weight is 0; expected a number above 0"),
+        (Corpus(file="a.tsv", weight=float("nan")), "data.train.weight is nan"),
+        (Corpus(source="a", target="b", format="csv"), "'csv', which needs data.train.file"),
+        (Corpus(file="a.dict", separator=""), "data.train: a separator is empty"),
+    ],
+)
+def test_an_entry_that_describes_no_corpus(entry, message):
+    with pytest.raises(ConfigError) as caught:
+        as_corpora(entry, "data.train")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["valid", "test"])
+def test_a_weight_is_for_training_data(name):
+    heavy = Corpus(file="b.tsv", weight=2.0)
+    assert DataConfig([heavy, "a.tsv"], **{name: ["a.tsv", Corpus(file="b.tsv")]})
+    with pytest.raises(ValueError) as caught:
+        DataConfig("a.tsv", **{name: ["a.tsv", heavy]})
+    assert str(caught.value) == (
+        f"{name}.weight = 2 has no meaning: a weight says how often a corpus is trained on; "
+        "leave it out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "form"),
+    [
+        ("a.tsv", "tsv"),
+        ("a.TSV.gz", "tsv"),
+        ("a.csv.gz", "csv"),
+        ("deep.er/a.jsonl", "jsonl"),
+        ("a.conll", "conll"),
+        ("cmu.dict", "pronunciation"),
+    ],
+)
+def test_format_by_extension(file, form):
+    assert format_of(Corpus(file=file)) == form
+
+
+def test_the_format_given_goes_before_the_extension():
+    assert format_of(Corpus(file="a.csv", format="tsv")) == "tsv"
+
+
+def test_formats_that_cannot_be_told():
+    with pytest.raises(ConfigError, match=r"words.txt: the extension '.txt' does not tell"):
+        format_of(Corpus(file="words.txt"))
+    with pytest.raises(ConfigError, match="format 'lines' is for one file per column"):
+        format_of(Corpus(file="a.tsv", format="lines"))
+
+
+def test_files_of_each_column(tmp_path):
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).touch()
+    found = files_of(Corpus(source="a.en", target="a.de"), PAIR, tmp_path)
+    assert found == [("a.en", tmp_path / "a.en"), ("a.de", tmp_path / "a.de")]
+
+
+def test_a_column_without_a_file(tmp_path):
+    (tmp_path / "a.en").touch()
+    with pytest.raises(ConfigError, match="a corpus names no target"):
+        files_of(Corpus(source="a.en"), PAIR, tmp_path)
+    with pytest.raises(ConfigError, match="source = 1 is a column number, which needs file"):
+        files_of(Corpus(source=1, target=2), PAIR, tmp_path)
+    with pytest.raises(ConfigError, match="a corpus names no label"):
+        files_of(Corpus(source="a.en"), ("source", "label"), tmp_path)
+
+
+def test_a_missing_file_names_the_nearest(tmp_path):
+    (tmp_path / "train.en").touch()
+    with pytest.raises(DataError) as caught:
+        files_of(Corpus(source="trian.en", target="x"), PAIR, tmp_path)
+    assert str(caught.value) == f"no file {tmp_path}/trian.en; did you mean train.en?"
+
+
+def test_a_missing_file_with_nothing_near(tmp_path):
+    with pytest.raises(DataError, match=r"no file .*pairs.tsv; look in .* or set data.root"):
+        files_of(Corpus(file="pairs.tsv"), PAIR, tmp_path)
+    with pytest.raises(DataError, match=r"the folder .*nowhere does not exist"):
+        files_of(Corpus(file="nowhere/pairs.tsv"), PAIR, tmp_path)
+    with pytest.raises(DataError, match="is a folder; expected a file"):
+        files_of(Corpus(file="."), PAIR, tmp_path)
+
+
+def test_where_relative_names_start(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADWAY_DATA", "/data")
+    assert data_root("/other", tmp_path).as_posix() == "/other"
+    assert data_root("sub", tmp_path) == tmp_path / "sub"
+    assert data_root(None, tmp_path).as_posix() == "/data"
+    monkeypatch.delenv("HEADWAY_DATA")
+    assert data_root(None, tmp_path) == tmp_path
+
+
+def test_the_cache_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path))
+    assert default_cache() == tmp_path
+    monkeypatch.delenv("HEADWAY_CACHE")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert default_cache().as_posix() == "/home/someone/.cache/headway"

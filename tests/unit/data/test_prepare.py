@@ -1,0 +1,186 @@
+import json
+import os
+
+import pytest
+
+from headway.data import prepare as preparing
+from headway.data.codecs.text import TextCodec
+from headway.data.config import Corpus
+from headway.data.formats.read import read
+from headway.data.leakage import LeakCheck
+from headway.data.prepare import prepare
+from headway.errors import DataError
+
+PARALLEL = Corpus(source="a.en", target="a.de")
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "a.en").write_text("a b\n\na a a\nb\n")
+    (tmp_path / "a.de").write_text("x\ny\ny y\n \n")
+    return tmp_path
+
+
+@pytest.fixture
+def codecs(word_tokenizer):
+    return {
+        "source": TextCodec(word_tokenizer("a b")),
+        "target": TextCodec(word_tokenizer("x y")),
+    }
+
+
+@pytest.fixture
+def run(root, codecs):
+    def start(corpora=(PARALLEL,), **settings):
+        return prepare(corpora, codecs, root / "stores", root=root, **settings)
+
+    return start
+
+
+def examples(prepared):
+    store = prepared.store
+    return [(store["source"][i].tolist(), store["target"][i].tolist()) for i in range(len(store))]
+
+
+def test_rows_become_numbers_with_end_marks(run):
+    assert examples(run()) == [([4, 5, 2], [4, 2]), ([4, 4, 4, 2], [5, 5, 2])]
+
+
+def test_what_is_dropped_is_counted_and_placed(run):
+    prepared = run(max_length=3)
+    assert examples(prepared) == [([4, 5, 2], [4, 2])]
+    assert prepared.report() == [
+        "1 examples prepared",
+        "dropped 1: empty source (a.en:2)",
+        "dropped 1: source longer than max_length = 3 (a.en:3)",
+        "dropped 1: empty target (a.en:4)",
+    ]
+
+
+def test_only_the_first_places_are_shown(root, run):
+    (root / "p.tsv").write_text("a\tx\n" + "\tx\n" * 5)
+    (dropped,) = run([Corpus(file="p.tsv")]).dropped
+    assert str(dropped) == "dropped 5: empty source (p.tsv:2, p.tsv:3, p.tsv:4, ...)"
+
+
+def test_nothing_is_lost_between_chunks(root, run, monkeypatch):
+    (root / "p.tsv").write_text("".join(f"{'a ' * (i % 7)}b\tx\n" for i in range(50)))
+    monkeypatch.setattr(preparing, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(preparing, "CHUNK_CHARACTERS", 40)
+    prepared = run([Corpus(file="p.tsv")])
+    assert [len(source) for source, _ in examples(prepared)] == [i % 7 + 2 for i in range(50)]
+
+
+def test_corpora_stand_one_behind_the_other(root, run):
+    (root / "p.tsv").write_text("b\tx\nb\ty\n\tx\n")
+    prepared = run([Corpus(file="p.tsv"), PARALLEL])
+    assert prepared.sizes == (2, 2)
+    assert examples(prepared)[0] == ([5, 2], [4, 2])
+    assert examples(prepared)[2] == ([4, 5, 2], [4, 2])
+
+
+def test_found_again_with_the_same_report(run):
+    first = run(max_length=3)
+    again = run(max_length=3)
+    assert (first.reused, again.reused) == (False, True)
+    assert again.key == first.key
+    assert again.sizes == first.sizes
+    assert again.report() == ["1 examples found", *first.report()[1:]]
+
+
+def test_the_weight_and_the_time_of_writing_do_not_matter(root, run):
+    run()
+    os.utime(root / "a.en", (0, 0))
+    assert run([Corpus(source="a.en", target="a.de", weight=2.0)]).reused
+
+
+def test_any_change_of_input_builds_anew(root, run, codecs, word_tokenizer):
+    keys = {run().key, run(max_length=9).key}
+    (root / "a.de").write_text("x\ny\ny x\n \n")
+    keys.add(run().key)
+    codecs["target"] = TextCodec(word_tokenizer("y x"))
+    prepared = run()
+    keys.add(prepared.key)
+    assert len(keys) == 4
+    assert not prepared.reused
+    assert examples(prepared)[0] == ([4, 5, 2], [5, 2])
+
+
+def test_files_in_the_other_order_are_other_data(root, run):
+    (root / "p.tsv").write_text("a\tx\n")
+    (root / "q.tsv").write_text("b\tx\n")
+    one = run([Corpus(file="p.tsv"), Corpus(file="q.tsv")])
+    other = run([Corpus(file="q.tsv"), Corpus(file="p.tsv")])
+    assert one.key != other.key
+
+
+def test_a_damaged_store_is_built_anew(run):
+    path = run().store.path
+    (path / "source.data").write_bytes(b"")
+    mended = run()
+    assert not mended.reused
+    assert len(examples(mended)) == 2
+
+
+def test_nothing_to_use(root, run):
+    (root / "p.tsv").write_text("\tx\n")
+    with pytest.raises(DataError) as caught:
+        run([Corpus(file="p.tsv")])
+    assert str(caught.value) == (
+        f"nothing to use in {root}/p.tsv: dropped 1: empty source (p.tsv:1)"
+    )
+    (root / "p.tsv").write_text("")
+    with pytest.raises(DataError, match=r"nothing to use in .*: the files are empty"):
+        run([Corpus(file="p.tsv")])
+    assert [name for name in os.listdir(root / "stores") if not name.endswith(".lock")] == []
+
+
+def test_a_fault_in_the_data_leaves_no_store(root, run):
+    (root / "a.de").write_text("x\n")
+    with pytest.raises(DataError, match=r"a.de ends after line 1 while a.en goes on"):
+        run()
+    assert [name for name in os.listdir(root / "stores") if not name.endswith(".lock")] == []
+
+
+def test_a_file_that_changes_meanwhile(root, run, monkeypatch):
+    def read_and_change(*given):
+        yield from read(*given)
+        (root / "a.en").write_text("a\n")
+
+    monkeypatch.setattr(preparing, "read", read_and_change)
+    with pytest.raises(DataError, match=r"a.en changed while it was being read"):
+        run()
+    assert [name for name in os.listdir(root / "stores") if not name.endswith(".lock")] == []
+
+
+class TestLeaks:
+    @pytest.fixture
+    def check(self, root, codecs):
+        def start(text="a b\tx\n"):
+            (root / "held.tsv").write_text(text)
+            return LeakCheck({"test": [Corpus(file="held.tsv")]}, codecs, root)
+
+        return start
+
+    def test_rides_on_preparing_and_is_remembered(self, run, check, monkeypatch):
+        found = run(leak_check=check()).leaks
+        assert (found.rows, found.pairs, found.first) == (4, {"test": 1}, "a.en:1")
+        monkeypatch.setattr(preparing, "read", None)
+        again = run(leak_check=check())
+        assert again.reused
+        assert again.leaks == found
+        assert again.report()[-1] == str(found)
+
+    def test_other_held_out_data_cost_a_pass_but_no_new_store(self, run, check):
+        run()
+        prepared = run(leak_check=check("a b\ty\n"))
+        assert prepared.reused
+        assert prepared.leaks.pairs == {"test": 0}
+        assert prepared.leaks.sources == {"test": 1}
+
+    def test_a_damaged_memory_is_mended(self, root, run, check):
+        found = run(leak_check=check()).leaks
+        (file,) = (root / "stores").glob("*.leaks-*.json")
+        file.write_text("{")
+        assert run(leak_check=check()).leaks == found
+        assert json.loads(file.read_text())["rows"] == 4

@@ -1,0 +1,135 @@
+"""A task from outside: two classes and a row of `TASKS`; the rest asks the classes."""
+
+import json
+
+import pytest
+
+from headway import api
+from headway.cli import main
+from headway.compare.by_length import ByLength
+from headway.compare.evaluate import Way, judged
+from headway.data.config import Corpus, DataConfig
+from headway.errors import ConfigError, RunError
+from headway.inference.classifier import Classifier
+from headway.models.encoder import EncoderConfig
+from headway.serve.limits import Limits
+from headway.serve.schema import PredictRequest
+from headway.serve.validate import RequestValidator
+from headway.tasks import TASKS, make_task
+from headway.tasks.base import Task
+from headway.tasks.classify import Classify
+from headway.training.config import TrainConfig
+
+ROWS = [("a good day", "yes"), ("a bad day", "no"), ("good", "yes"), ("bad bad", "no")]
+
+
+class OpinionModel(Classifier):
+    """Its runs."""
+
+    digits = 1
+
+    def format_prediction(self, prediction):
+        return f"says {prediction.label}"
+
+    def describe_label_space(self):
+        return "yes or no"
+
+
+class Opinion(Classify):
+    """A task of its own, if only by name."""
+
+    name = "opinion"
+    trained_class = OpinionModel
+
+
+@pytest.fixture
+def rows_of_tables(monkeypatch):
+    monkeypatch.setitem(TASKS, "opinion", Opinion)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, rows_of_tables):
+    monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in ROWS))
+    (tmp_path / "lines.txt").write_text("a good day\n")
+    config = api.RunConfig(
+        DataConfig(train=Corpus(file="a.tsv"), test=Corpus(file="a.tsv"), root=str(tmp_path)),
+        task="opinion",
+        model=EncoderConfig(d_model=8, d_ff=8, n_heads=2, layers=1),
+        train=TrainConfig(steps=2, batch_tokens=64),
+    )
+    api.train(config, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_commands(run, capsys):
+    assert main(["evaluate", str(run)]) == 0
+    printed = capsys.readouterr().out
+    assert "4 texts, yes or no; weights: " in printed
+    assert main(["evaluate", str(run), "--json", "--metric", "macro_f1"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["n"], record["labels"], list(record["metrics"])) == (
+        4,
+        ["no", "yes"],
+        ["macro_f1"],
+    )
+    assert main(["evaluate", str(run), "--beam", "2"]) == 2
+    assert "opinion" in capsys.readouterr().err
+    assert main(["predict", str(run), str(run.parent / "lines.txt")]) == 0
+    assert capsys.readouterr().out in ("says yes\n", "says no\n")
+    assert main(["score", str(run)]) == 2
+    assert f"try headway evaluate {run} or headway predict {run}" in capsys.readouterr().err
+
+
+def test_comparisons(run):
+    found = judged(run, Way(ByLength((2,))))
+    assert (found.metric, found.lower_is_better, found.n, found.n_of) == (
+        "accuracy",
+        False,
+        4,
+        "inputs",
+    )
+    assert (found.speed_of, found.length_unit) == ("texts", "characters")
+    assert sum(part.n for part in found.by_length) == 4
+
+
+def test_the_server(run):
+    validator = RequestValidator("mine", api.load(run), Limits())
+    assert validator.verbs == ("predict", "embed", "inspect")
+    info = validator.info()
+    assert (info["task"], info["inputs"], info["labels"]) == ("opinion", ["text"], ["no", "yes"])
+    assert validator.predict(PredictRequest(texts=["good"])).items == ["good"]
+
+
+def test_the_report_names_its_command(run):
+    text = (run / "report.html").read_text("utf-8")
+    assert "headway predict" in text
+    assert "Use it on lines; without FILE, type." in text
+
+
+def test_a_task_whose_runs_could_not_be_loaded_is_refused_before_training(monkeypatch):
+    class Homeless(Task):
+        """Has no class for its runs."""
+
+        name = "homeless"
+
+    monkeypatch.setitem(TASKS, "homeless", Homeless)
+    with pytest.raises(ConfigError, match=r"^task 'homeless' has no trained_class.*in Homeless$"):
+        make_task("homeless")
+
+
+def test_a_run_of_a_task_that_is_not_there(run, monkeypatch):
+    monkeypatch.delitem(TASKS, "opinion")
+    with pytest.raises(
+        RunError, match=r'task = "opinion".*expected one of "translate", "language"'
+    ):
+        api.load(run)
+
+
+def test_run_files_know_the_tasks_there_are(tmp_path, monkeypatch):
+    (tmp_path / "run.toml").write_text('task = "opinion"\ndata.train = "a.tsv"\n')
+    with pytest.raises(ConfigError, match=r'task = "opinion"'):
+        api.read_config(tmp_path / "run.toml")
+    monkeypatch.setitem(TASKS, "opinion", Opinion)
+    config = api.read_config(tmp_path / "run.toml")
+    assert (type(config.make_task()), config.model.family) == (Opinion, "encoder")

@@ -1,0 +1,155 @@
+"""Tables of weights by hand: each transform undone, each row accounted for."""
+
+import json
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, processors
+
+from headway.config import parse
+from headway.interop.hugging_face import ARCHITECTURES
+from headway.interop.hugging_face.config_map import ConfigReader
+from headway.interop.hugging_face.tokenizer_files import frame_of
+from headway.interop.hugging_face.weight_map import (
+    OffsetPositions,
+    Packed,
+    Same,
+    Transposed,
+    Unsqueezed,
+    WeightMap,
+    WeightRow,
+    format_names,
+    matrix,
+    norm,
+    packed,
+    reads,
+    stack,
+    writes,
+)
+from headway.models import FAMILIES
+from headway.text import SpecialTokenTemplate
+
+MATRIX = torch.arange(12.0).reshape(6, 2)
+
+
+@pytest.mark.parametrize(
+    ("transform", "shapes"),
+    [
+        (Same(), [(6, 2)]),
+        (Transposed(), [(2, 6)]),
+        (Packed(3), [(2, 2)] * 3),
+        (OffsetPositions(2), [(8, 2)]),
+    ],
+)
+def test_a_transform_is_undone(transform, shapes):
+    given = transform.to_hf(MATRIX)
+    assert [tuple(part.shape) for part in given] == shapes
+    assert torch.equal(transform.from_hf(given), MATRIX)
+
+
+def test_a_vector_as_a_matrix_of_one_row():
+    vector = torch.arange(3.0)
+    (row,) = Unsqueezed().to_hf(vector)
+    assert row.tolist() == [[0.0, 1.0, 2.0]]
+    assert torch.equal(Unsqueezed().from_hf([row]), vector)
+
+
+def test_reserved_rows_come_first_and_are_zero():
+    (table,) = OffsetPositions(2).to_hf(MATRIX)
+    assert table[:2].abs().sum() == 0
+    assert torch.equal(table[2:], MATRIX)
+
+
+def test_queries_keys_and_values_are_packed_in_this_order():
+    q, k, v = (torch.full((1, 2), value) for value in (1.0, 2.0, 3.0))
+    table = WeightMap(packed(("q", "k", "v"), "qkv", bias=False))
+    found = table.from_hf({"q.weight": q, "k.weight": k, "v.weight": v})
+    assert found["qkv.weight"].tolist() == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+
+
+def test_rows_of_a_stack():
+    rows = list(stack("model.layers", "encoder", 2, (*reads("fc1", "inner"), *norm("ln", "norm"))))
+    assert [(row.theirs, row.ours) for row in rows[:2]] == [
+        (("model.layers.0.fc1.weight",), "encoder.0.inner.weight"),
+        (("model.layers.0.fc1.bias",), "encoder.0.inner.bias"),
+    ]
+    assert rows[-1].theirs == ("model.layers.1.ln.bias",)
+
+
+def test_channels_stand_in_the_order_of_the_library():
+    """Sines first: channels 0, 2, 1, 3 of ours, wherever the residual stream lies."""
+    order = torch.tensor([0, 2, 1, 3])
+    rows = [matrix("words", "embedding"), *writes("out", "outer"), *reads("in", "inner")]
+    ours = {
+        "embedding": torch.arange(4.0)[None],
+        "outer.weight": torch.arange(4.0)[:, None],
+        "outer.bias": torch.arange(4.0),
+        "inner.weight": torch.arange(4.0)[None],
+        "inner.bias": torch.arange(3.0),
+    }
+    table = WeightMap(rows, order)
+    theirs = table.to_hf(ours)
+    assert theirs["words"].tolist() == [[0, 2, 1, 3]]
+    assert theirs["out.weight"].squeeze(1).tolist() == [0, 2, 1, 3]
+    assert theirs["out.bias"].tolist() == [0, 2, 1, 3]
+    assert theirs["in.weight"].tolist() == [[0, 2, 1, 3]]
+    assert theirs["in.bias"].tolist() == [0, 1, 2]
+    back = table.from_hf(theirs)
+    assert all(torch.equal(back[name], tensor) for name, tensor in ours.items())
+
+
+def test_what_is_implied_may_be_absent_and_must_be_equal_if_not():
+    row = WeightRow(("positions",), "positions.weight", is_implied=True, is_written=False)
+    table, ours = WeightMap([row]), {"positions.weight": MATRIX}
+    assert table.to_hf(ours) == {}
+    assert not table.mismatch(ours, {})
+    assert not table.mismatch(ours, {"positions": MATRIX + 1e-4})
+    assert table.mismatch(ours, {"positions": MATRIX + 1}).wrong_values == ["positions"]
+
+
+def test_names_that_differ_by_a_layer_are_one():
+    names = ["h.0.ln.bias", "h.10.ln.bias", "h.2.fc.0.weight", "end"]
+    assert format_names(names) == "h.{0,10}.ln.bias, h.2.fc.0.weight, end"
+
+
+@pytest.mark.parametrize("layout", ARCHITECTURES.values(), ids=ARCHITECTURES)
+def test_every_layout_writes_what_it_reads(layout):
+    """Settings that a layout gives are settings that it can write, with each of its heads."""
+    given = ConfigReader({}, frozenset(layout.head_prefixes))
+    settings, sizes = layout.read(given), layout.read_vocabularies(given)
+    config = parse(settings, FAMILIES[layout.family].config, "x")
+    ids = {"pad": layout.pad_id if layout.pad_id is not None else 0}
+    assert layout.obstacles(config, sizes, ids, None) == []
+    written = layout.write(config, sizes)
+    assert layout.read(ConfigReader(written, given.names)) == settings
+    for form in layout.classes.values():
+        rows = layout.weight_map(config, form).rows
+        names = [name for row in rows for name in (*row.theirs, *row.aliases)]
+        assert len(set(names)) == len(names)
+        ours = [row.ours for row in rows]
+        assert len(set(ours)) == len(ours)
+
+
+@pytest.mark.parametrize(
+    ("made", "frame"),
+    [
+        (processors.TemplateProcessing("a $A b", "a $A b $B b", [("a", 0), ("b", 1)]), (True, 1)),
+        (processors.TemplateProcessing("$A b", "$A b b $B b", [("b", 1)]), (False, 2)),
+        (processors.RobertaProcessing(("b", 1), ("a", 0)), (True, 2)),
+        (processors.BertProcessing(("b", 1), ("a", 0)), (True, 1)),
+        (
+            processors.Sequence(
+                [processors.ByteLevel(), processors.BertProcessing(("b", 1), ("a", 0))]
+            ),
+            (True, 1),
+        ),
+        (processors.ByteLevel(), None),
+        (None, None),
+    ],
+)
+def test_the_marks_that_a_tokenizer_puts_around_texts(made, frame):
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1}))
+    if made is not None:
+        tokenizer.post_processor = made
+    found = frame_of(json.loads(tokenizer.to_str())["post_processor"])
+    assert found == (None if frame is None else SpecialTokenTemplate(*frame))

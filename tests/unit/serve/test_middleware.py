@@ -1,0 +1,74 @@
+"""Tokens, the size and time limits of bodies, and uncaught exceptions."""
+
+import asyncio
+import json
+
+from serve_helpers import error, translate
+from starlette.testclient import TestClient
+
+from headway.serve.limits import Limits
+
+TOKEN = "open sesame"
+
+
+def test_a_token_is_asked_for(make):
+    with TestClient(make(token=TOKEN)[0]) as client:
+        for headers in ({}, {"authorization": "Bearer no"}, {"authorization": f"Basic {TOKEN}"}):
+            for path in ("/models", "/training", "/metrics", "/openapi.json", "/nowhere"):
+                response = client.get(path, headers=headers)
+                error(response, 401, "unauthorized")
+                assert response.headers["www-authenticate"] == "Bearer"
+            for path in ("/translate", "/inspect"):
+                error(client.post(path, json={}, headers=headers), 401, "unauthorized")
+        assert client.get("/health").status_code == 200
+        page = client.get("/")
+        assert page.status_code == 200
+        headers = {"authorization": f"bearer {TOKEN}"}
+        assert client.get("/models", headers=headers).status_code == 200
+        strange = {"authorization": b"Bearer \xff\xfe"}
+        error(client.get("/models", headers=strange), 401, "unauthorized")
+
+
+def test_a_body_that_is_too_large(make):
+    with TestClient(make(Limits(body=2000))[0]) as client:
+        response = translate(client, "a" * 3000)
+        assert error(response, 413, "too_large")["message"].startswith(
+            "the body has more than 2000"
+        )
+
+        def chunks():
+            for _ in range(50):
+                yield b"[" * 100
+
+        response = client.post(
+            "/translate", content=chunks(), headers={"content-type": "application/json"}
+        )
+        error(response, 413, "too_large")
+
+
+def test_a_body_that_does_not_come(make):
+    app, _ = make(Limits(seconds=0.05))
+
+    async def run():
+        sent = []
+
+        async def receive():
+            await asyncio.sleep(10)
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
+        await asyncio.wait_for(app(scope, receive, send), 5)
+        assert sent[0]["status"] == 408
+        assert json.loads(sent[1]["body"])["error"]["code"] == "slow_body"
+
+    asyncio.run(run())
+
+
+def test_what_nobody_expected_is_a_503_too(make, capfd):
+    app, service = make()
+    service._validator = lambda model: 1 / 0
+    with TestClient(app, raise_server_exceptions=False) as client:
+        error(translate(client, "abc"), 503, "failed")
+    assert "ZeroDivisionError" in capfd.readouterr().err

@@ -1,0 +1,80 @@
+"""The table of tasks, and tasks as objects that have settings before they have codecs."""
+
+import pytest
+
+from headway.data.codecs.text import TextConfig
+from headway.data.config import DataConfig
+from headway.errors import ConfigError
+from headway.run_config import RunConfig
+from headway.tasks import OBJECTIVES, TASKS, make_task
+from headway.tasks.config import AnswerConfig
+from headway.tasks.pretrain.config import CONFIGS
+
+DATA = DataConfig(train="a.tsv", max_length=70)
+COLUMNS = {
+    "source": ("a b", "b"),
+    "target": ("b a", "a"),
+    "text": ("a b.", "b."),
+    "label": ("yes", "no"),
+    "words": ("a b", "b"),
+    "tags": ("X Y", "Y"),
+    "question": ("a", "b"),
+    "context": ("a b", "a b"),
+    "answers": ('[{"text": "b", "answer_start": 2}]', '[{"text": "a", "answer_start": 0}]'),
+    "value": ("1", "2"),
+}
+"""Two values of each column that must be there."""
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_run_file_makes_a_task_of_the_class_in_the_table(name):
+    task = RunConfig(DATA, task=name).make_task()
+    expected = OBJECTIVES["masked"] if name == "pretrain" else TASKS[name]
+    assert type(task) is expected
+    assert (task.name, task.max_length) == (name, 70)
+    if name != "pretrain":
+        assert type(task.config) is (TASKS[name].config_class or type(None))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_each_objective_has_its_class_and_its_settings(objective):
+    config = RunConfig(DATA, task="pretrain", pretrain=CONFIGS[objective]())
+    task = config.make_task()
+    assert type(task) is OBJECTIVES[objective]
+    assert task.config is config.pretrain
+    assert OBJECTIVES[objective].config_class is CONFIGS[objective]
+
+
+def test_settings_reach_the_task():
+    config = RunConfig(DATA, task="answer", answer=AnswerConfig(longest=3))
+    assert config.make_task().config.longest == 3
+    assert make_task("answer").config == AnswerConfig()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_codecs_are_those_of_a_new_task(name, tmp_path):
+    """A task that was given no codecs stays without; settings go on."""
+    task = RunConfig(DATA, task=name).make_task()
+    columns = [COLUMNS[column] for column in task.columns if column not in task.optional]
+    rows = list(zip(*columns, strict=True))
+    fitted = task.fit_codecs(lambda: iter(rows), TextConfig(kind="words"))
+    fitted.save_codecs(tmp_path)
+    for other in (task.load_codecs(tmp_path), fitted.load_codecs(tmp_path)):
+        assert (type(other), other.config, other.max_length) == (type(task), task.config, 70)
+        assert {name: codec.fingerprint() for name, codec in other.codecs.items()} == {
+            name: codec.fingerprint() for name, codec in fitted.codecs.items()
+        }
+    assert not hasattr(task, "codec")
+    assert hasattr(fitted, "codec")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_runs_are_compared_by_a_metric_of_the_task(name):
+    task = make_task(name)
+    assert task.comparison_metric in task.metrics
+    assert task.comparison_metric != "loss"
+
+
+def test_a_task_that_is_not_in_the_table():
+    with pytest.raises(ConfigError, match=f"^task = 'sing': expected one of {', '.join(TASKS)}$"):
+        make_task("sing")

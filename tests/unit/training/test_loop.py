@@ -1,0 +1,242 @@
+"""The loop on a model of one weight: validations, checkpoints, the weights kept, early ends."""
+
+import math
+import os
+import signal
+from itertools import count
+
+import pytest
+import torch
+from torch import nn
+from training_cases import ALONE, Recorder
+
+from headway.errors import RunError
+from headway.runs import RunDir
+from headway.tasks.base import Objective, Validation, Validator
+from headway.training import loop
+from headway.training.config import TrainConfig
+from headway.training.distributed import Processes
+from headway.training.loop import Interrupted, TrainingJob, fit
+from headway.training.state import MovingAverage, Progress
+from headway.training.update import Updater
+
+SETTINGS = {"lr": 1.0, "warmup": 0, "schedule": "constant", "accumulate": 1, "clip": 0.0}
+
+
+class Falling(Objective):
+    """The loss is the weight times x: each update takes x from the weight, which starts at 0."""
+
+    def __init__(self):
+        super().__init__(nn.Linear(1, 1, bias=False))
+        nn.init.zeros_(self.model.weight)
+
+    def counts(self, batch):
+        return {"loss": len(batch["x"])}
+
+    def sums(self, batch):
+        return {"loss": (self.model.weight * batch["x"]).sum()}
+
+
+class Ones:
+    """Micro-batches in epochs of ten, all of them 1 but those that are named."""
+
+    def __init__(self, **exceptions):
+        self.exceptions = exceptions
+        self.made = []
+
+    def after(self, epoch, batch):
+        for number in count(10 * epoch + batch):
+            yield number // 10, number % 10 + 1, lambda number=number: self.make(number)
+
+    def make(self, number):
+        self.made.append(number)
+        return {"x": torch.tensor([self.exceptions.get(f"x{number}", 1.0)])}
+
+
+class Scripted(Validator):
+    """Finds the losses that it is given, one after the other."""
+
+    def __init__(self, *losses):
+        super().__init__("loss", lower_is_better=True)
+        self.losses = list(losses)
+        self.weights = []
+
+    def batches(self):
+        return iter(())
+
+    def examine(self, objective, limited):
+        self.weights.append(objective.model.weight.item())
+        return Validation({"valid_loss": self.losses[len(self.weights) - 1]}, [("a", "b", "c")])
+
+
+def make_job(folder, validator=None, stream=None, processes=ALONE, ema=0.0, **settings):
+    config = TrainConfig(**(SETTINGS | settings), ema=ema)
+    objective = Falling()
+    optimizer = torch.optim.SGD(objective.parameters(), lr=1.0)
+    run = RunDir.create(folder / "run", {}, "")
+    return TrainingJob(
+        run=run,
+        config=config,
+        batches=stream or Ones(),
+        model=objective.model,
+        updater=Updater(objective, optimizer, seed=1, clip=0.0, processes=ALONE),
+        average=MovingAverage(objective.model, ema) if ema else None,
+        validator=validator,
+        processes=processes,
+        display=Recorder(),
+        progress=Progress(),
+    )
+
+
+def kept(job):
+    """The weight to use, and the rule that chose it."""
+    tensors, metadata = job.run.load_weights()
+    return tensors["weight"].item(), metadata["rule"]
+
+
+def test_every_validation_ends_with_a_checkpoint(tmp_path):
+    job = make_job(tmp_path, Scripted(3.0, 1.0, 2.0), steps=5, evaluate_every=2)
+    fit(job)
+    assert job.validator.weights == [-2.0, -4.0, -5.0]
+    assert job.run.checkpoints() == [2, 4, 5]
+    assert job.progress.step == job.progress.tokens == 5
+    figures = [
+        (step, figures["valid_loss"], best) for step, figures, best in job.display.validations
+    ]
+    assert figures == [(2, 3.0, True), (4, 1.0, True), (5, 2.0, False)]
+    validations = [record for record in job.run.log.read() if "valid_loss" in record]
+    assert [record["step"] for record in validations] == [2, 4, 5]
+    assert validations[0]["samples"] == [["a", "b", "c"]]
+
+
+def test_the_weights_of_the_best_validation_are_kept(tmp_path):
+    job = make_job(tmp_path, Scripted(3.0, 1.0, 2.0), steps=6, evaluate_every=2)
+    fit(job)
+    assert kept(job) == (-4.0, "best by loss")
+    assert (job.progress.best, job.progress.best_step, job.progress.worse) == (-1.0, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"choose": "last"}, (-6.0, "last")),
+        ({"average": 2}, (-5.0, "average of steps 4, 6")),
+        ({"average": 9}, (-4.0, "average of steps 2, 4, 6")),
+    ],
+)
+def test_or_the_last_weights_or_an_average(tmp_path, settings, expected):
+    validator = Scripted(1.0, 2.0, 3.0)
+    job = make_job(tmp_path, validator, steps=6, evaluate_every=2, **settings)
+    fit(job)
+    assert kept(job) == expected
+
+
+def test_without_validation_the_last_weights_are_kept(tmp_path):
+    job = make_job(tmp_path, steps=3, evaluate_every=2)
+    fit(job)
+    assert kept(job) == (-3.0, "last")
+    assert job.display.validations == []
+
+
+def test_the_moving_average_is_validated_and_kept(tmp_path):
+    job = make_job(tmp_path, Scripted(1.0), steps=1, evaluate_every=1, ema=0.9)
+    fit(job)
+    average = -9 / 11  # the decay of the first update is 2/11
+    assert job.validator.weights == [pytest.approx(average)]
+    assert kept(job) == (pytest.approx(average), "best by loss, moving average 0.9")
+    assert job.model.weight.item() == -1.0  # training continues with its own weights
+
+
+def test_training_stops_when_patience_is_over(tmp_path):
+    validator = Scripted(2.0, 1.0, 1.5, 1.0, 0.5)
+    job = make_job(tmp_path, validator, steps=9, evaluate_every=1, patience=2)
+    fit(job)
+    assert job.progress.step == 4  # an equal loss is not a better one
+    assert job.display.notes == [
+        "stopped early: 2 validations without a better one than that of step 2"
+    ]
+    fit(job)
+    assert job.progress.step == 4  # and it stays stopped
+
+
+def test_training_continues_after_the_cursor(tmp_path):
+    stream = Ones()
+    job = make_job(tmp_path, stream=stream, steps=9, evaluate_every=9, accumulate=2)
+    job.progress = Progress(step=7, epoch=1, batch=8)
+    fit(job)
+    assert stream.made == [18, 19, 20, 21]
+    assert (job.progress.epoch, job.progress.batch) == (2, 2)
+
+
+def test_a_process_makes_only_its_own_micro_batches(tmp_path):
+    class Second(Processes):
+        """The second of two, without the first."""
+
+        sum = wait = lambda self, values=None: values
+
+    stream = Ones()
+    job = make_job(
+        tmp_path, stream=stream, processes=Second(1, 2), steps=2, evaluate_every=2, accumulate=4
+    )
+    fit(job)
+    assert stream.made == [1, 3, 5, 7]
+    assert job.run.checkpoints() == []  # the first one writes
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_ends_the_run(tmp_path, value):
+    job = make_job(tmp_path, stream=Ones(x2=value), steps=5, evaluate_every=1)
+    with pytest.raises(RunError) as caught:
+        fit(job)
+    assert str(caught.value) == (
+        "the loss or its gradient is not a finite number at step 3; train again with a train.lr "
+        "lower than 1 or a longer train.warmup"
+    )
+    assert job.run.checkpoints() == [1, 2]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_stops(tmp_path, number):
+    class Signalling(Ones):
+        def make(self, position):
+            if position == 2:
+                os.kill(os.getpid(), number)
+            return super().make(position)
+
+    before = signal.getsignal(number)
+    job = make_job(tmp_path, stream=Signalling(), steps=9, evaluate_every=9)
+    with pytest.raises(Interrupted, match=r"^stopped at step 3 of 9, saved; ") as caught:
+        fit(job)
+    assert caught.value.exit_code == 128 + number
+    assert job.run.checkpoints() == [3]
+    assert signal.getsignal(number) == before
+
+
+def test_work_is_saved_now_and_then_between_validations(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "SAVE_SECONDS", -1.0)  # after every update
+    job = make_job(tmp_path, stream=Ones(x5=math.nan), steps=9, evaluate_every=3)
+    with pytest.raises(RunError, match="at step 6"):
+        fit(job)
+    # Unplanned checkpoints do not count: each goes when a newer one is there.
+    assert job.run.checkpoints() == [3, 5]
+
+
+def test_a_damaged_checkpoint_is_left_out_of_the_average(tmp_path):
+    job = make_job(tmp_path, steps=4, evaluate_every=2, average=2)
+    fit(job)
+    (job.run.path / "checkpoints" / "step-2" / "state.json").write_text("{}", "utf-8")
+    fit(job)
+    assert kept(job) == (-4.0, "average of steps 4")
+    [note] = job.display.notes
+    assert note.startswith("damaged checkpoint in ")
+    assert note.endswith("; left out")
+
+
+def test_log_lines_have_the_mean_loss_and_the_rate(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "LOG_SECONDS", 1e9)  # one line, at the end
+    job = make_job(tmp_path, steps=3, evaluate_every=3)
+    fit(job)
+    [record] = job.run.log.read()
+    assert (record["step"], record["epoch"], record["lr"]) == (3, 0, 1.0)
+    assert record["loss"] == -1.0  # 0, -1 and -2
+    assert record["norm"] == 1.0
