@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from headway.api import RunConfig
 from headway.config import describe
+from headway.run_config import RunConfig
 
 PAGE = Path(__file__).with_name("run-file.md")
 INTRODUCTION = """# The run file
