@@ -1,7 +1,7 @@
-"""What stands on the backbone of a model that reads, and who chooses it.
+"""The heads of an encoder, and the choice between them.
 
-The usual head is that of `EncoderModel`. This file adds the two that BERT is pre-trained with
-(Devlin et al. 2019): which word a token was, and whether the second of two texts follows the first.
+`EncoderModel` has the linear head. This file adds the two heads of BERT's pre-training (Devlin et
+al. 2019): masked language modelling, and next-sentence prediction.
 """
 
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ from ..nn.layers import ACTIVATIONS, make_dense
 from .family import EncoderModel, Head, OutputLayer, VocabularySizes, make_embedding
 
 MASKED = "masked"
-"""What the head for hidden words is called in every model that has one."""
+"""Name of the masked-LM head in every model that has one."""
 MASKED_HEADS: tuple[Head, ...] = ("masked", "masked_next")
-"""The kinds of heads that it is part of."""
+"""Values of `VocabularySizes.head` that include the masked-LM head."""
 
 
 class MaskedHead(nn.Module):
-    """From states of tokens to what the output layer reads: `norm(activation(W x + b))`.
+    """Transforms token states for the output layer: `norm(activation(W x + b))`.
 
-    The output layer is the matrix of the embeddings, with a bias for each word.
+    The output layer is the embedding matrix, with a bias for each token of the vocabulary.
 
     Args:
-        embedding: of the words (V, D).
+        embedding: the token embeddings (V, D).
     """
 
     def __init__(self, embedding: nn.Parameter, activation: str, norm: nn.Module) -> None:
@@ -35,19 +35,18 @@ class MaskedHead(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """Shape: (..., D) -> (..., D), for `output`."""
-        found: Tensor = self.norm(self.activation(self.dense(states)))
-        return found
+        transformed: Tensor = self.norm(self.activation(self.dense(states)))
+        return transformed
 
 
 class MaskedLMModel(nn.Module):
-    """A model that is asked for the words in the place of tokens; batches are those of a
-    `EncoderModel`.
+    """A masked language model, with the batches of an `EncoderModel`.
 
-    A loss takes states and vectors from one pass, `masked` and its output layer for the tokens it
-    asks about, and `next` for the pairs.
+    A loss calls the model once for states and pooled vectors, then `masked` and its output layer
+    for the masked positions, and `next` for pairs of texts.
 
     Args:
-        has_next: whether it is also asked if the second text of a pair follows the first.
+        has_next: whether the model also has a head for next-sentence prediction.
     """
 
     def __init__(self, backbone: nn.Module, masked: MaskedHead, has_next: bool) -> None:
@@ -59,16 +58,16 @@ class MaskedLMModel(nn.Module):
         self.next = OutputLayer(make_embedding(2, width), bias=True) if has_next else None
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """States of the tokens (B, S, D), and of each text one vector (B, D)."""
+        """States of the tokens (B, S, D) and a vector of each text (B, D)."""
         states, pooled = self.backbone(batch)
         return states, pooled
 
     def token_logits(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Of every word in the place of each token (B, S, V)."""
+        """Logits of the vocabulary at every position (B, S, V)."""
         return self.masked.output(self.masked(self(batch)[0]))
 
     def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Whether the second text follows the first (0) or is another (1): (B, 2)."""
+        """Next-sentence logits (B, 2): the second text follows the first (0), or not (1)."""
         if self.next is None:
             raise TypeError("this model has no head for pairs; build it with head masked_next")
         return self.next(self(batch)[1])
@@ -83,26 +82,27 @@ class HeadlessEncoder(nn.Module):
         self.config = backbone.config
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """States of the tokens (B, S, D), and of each text one vector (B, D)."""
+        """States of the tokens (B, S, D) and a vector of each text (B, D)."""
         states, pooled = self.backbone(batch)
         return states, pooled
 
 
-AnyReader = EncoderModel | MaskedLMModel | HeadlessEncoder
+AnyEncoder = EncoderModel | MaskedLMModel | HeadlessEncoder
 
 
-def make_reader(
+def attach_head(
     backbone: nn.Module,
     vocabularies: VocabularySizes,
     dropout: float,
     activation: str = "gelu",
     norm: nn.Module | None = None,
-) -> AnyReader:
-    """The head that `vocabularies` asks for, on a backbone that has an `embedding` (V, D).
+) -> AnyEncoder:
+    """A model with the head `vocabularies.head`, from a backbone with an `embedding` (V, D).
 
     Args:
-        dropout: before the usual head.
-        activation: within the masked head, and its norm.
+        dropout: before the linear head.
+        activation: of the masked-LM head.
+        norm: of the masked-LM head.
     """
     if vocabularies.head == "linear":
         return EncoderModel(backbone, vocabularies.target, dropout)

@@ -18,7 +18,7 @@ from ..nn.pooling import mean_pool
 from ..nn.recurrent import Encoder
 from ..nn.recurrent_cells import N_PARTS
 from .family import Family, VocabularySizes
-from .heads import AnyReader, make_reader
+from .heads import AnyEncoder, attach_head
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ class RecurrentBackbone(nn.Module):
         return states, last[:, -N_PARTS[self.config.cell]]  # of an LSTM its output, not its cell
 
 
-def build(config: RecurrentEncoderConfig, vocabularies: VocabularySizes) -> AnyReader:
-    return make_reader(RecurrentBackbone(config, vocabularies.source), vocabularies, config.dropout)
+def build(config: RecurrentEncoderConfig, vocabularies: VocabularySizes) -> AnyEncoder:
+    return attach_head(RecurrentBackbone(config, vocabularies.source), vocabularies, config.dropout)
 
 
 RECURRENT_ENCODER = Family(

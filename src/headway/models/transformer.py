@@ -15,7 +15,13 @@ from ..nn.decoding import DecoderState, KVCache
 from ..nn.dropout import Dropout
 from ..nn.layers import DecoderLayer
 from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_embeddings
-from .transformer_layers import LayerMaker, LayerSettings, Size, of_sequence, of_step
+from .transformer_layers import (
+    LayerMaker,
+    LayerSettings,
+    Size,
+    sequence_mask_and_bias,
+    step_mask_and_bias,
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ class Transformer(SequenceModel):
 
     def encode(self, src: Tensor, src_valid: Tensor) -> Tensor:
         """src (B, S) -> memory (B, S, D)."""
-        mask, bias = of_sequence(self.encoder_position_bias, masks.padding(src_valid))
+        mask, bias = sequence_mask_and_bias(self.encoder_position_bias, masks.padding(src_valid))
         x = embedding(src, self.source_embedding) * self.embed_scale
         x = self.dropout(self.source_embedding_norm(self.positions(x, 0)))
         for layer in self.encoder:
@@ -93,7 +99,7 @@ class Transformer(SequenceModel):
     def decode(self, tgt: Tensor, memory: Tensor, src_valid: Tensor) -> Tensor:
         """tgt (B, T) after BOS, memory (B, S, D) -> hidden (B, T, D)."""
         causal = masks.causal(tgt.size(1), tgt.size(1), tgt.device)
-        mask, bias = of_sequence(self.decoder_position_bias, causal)
+        mask, bias = sequence_mask_and_bias(self.decoder_position_bias, causal)
         memory_mask = masks.padding(src_valid)
         x = self._embed(tgt, 0)
         for layer in self.decoder:
@@ -116,7 +122,7 @@ class Transformer(SequenceModel):
         memory, past = state.memory, state.cache["past"]
         assert isinstance(past, KVCache)
         x = self._embed(tokens, past.length)
-        mask, bias = of_step(self.decoder_position_bias, past, tokens)
+        mask, bias = step_mask_and_bias(self.decoder_position_bias, past, tokens)
         memory_mask = masks.Shared(masks.padding(memory["valid"]))
         for i, layer in enumerate(self._decoder_layers()):
             cross = memory[f"{i}.key"], memory[f"{i}.value"]

@@ -1,7 +1,6 @@
-"""What the Transformer families have in common: settings of their layers, and the maker of them.
+"""The settings that all Transformer families share, and the factory of their layers.
 
-A family adds the settings that are its own, how many layers it has, and what they are joined to.
-The layers themselves are in `nn`.
+A family adds its own settings, the number of layers and their connections. The layers are in `nn`.
 """
 
 import math
@@ -43,16 +42,16 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class LayerSettings:
-    """Settings that every Transformer family has; a family may give a key another default."""
+    """Settings of every Transformer family; a family may change a default."""
 
     unfit_scores: ClassVar[Mapping[str, str]] = {}
-    """Why a score has no meaning in this family, where the reason is not that of `SCORES`."""
+    """Scores that this family refuses, each with a reason, besides those that `SCORES` refuses."""
 
     family: str
     """The model family."""
     preset: Literal["auto", "tiny", "small", "base", "big"] = "auto"
-    """Sizes that go together; `auto` goes by the number of training examples. Every key below that
-    is given wins over the preset."""
+    """A set of sizes; `auto` chooses by the number of training examples. A key that is set
+    overrides the preset."""
     d_model: Size | None = None
     """Width of the model."""
     d_ff: Size | None = None
@@ -60,49 +59,49 @@ class LayerSettings:
     n_heads: Size | None = None
     """Attention heads."""
     d_head: Size | None = None
-    """Width of a head's queries and keys; `d_model / n_heads` if left out."""
+    """Width of a head's queries and keys. Default: `d_model / n_heads`."""
     d_value: Size | None = None
-    """Width of a head's values; `d_head` if left out."""
+    """Width of a head's values. Default: `d_head`."""
     dropout: Rate | None = None
-    """Rate of dropping in embeddings and residual branches, in training."""
+    """Dropout rate of embeddings and residual branches."""
     attention_dropout: Rate = 0.0
-    """Rate of dropping attention weights; above zero the fused kernel is not used."""
+    """Dropout rate of attention weights. Above zero, the fused kernel is not used."""
     activation_dropout: Rate = 0.0
-    """Rate of dropping inside the feed-forward layers."""
+    """Dropout rate inside the feed-forward layers."""
     score: ScoreSetting = "scaled_dot"
-    """How queries are compared with keys, in every attention. `basic` and `location` are for
-    recurrent models. `additive` and `concat` hold a number for each query, key and unit and are
-    many times slower; the others are products, with a fused kernel where prepared keys are as wide
-    as values. A score with settings of its own is given by name or as a table:
-    `{ name = "low_rank", rank = 16 }`."""
+    """The attention score: how queries are compared with keys. `basic` and `location` are for
+    recurrent models only. `additive` and `concat` store a number for each query, key and unit, and
+    are many times slower. The others are products; they use the fused kernel if prepared keys are
+    as wide as values. A score with settings is a table: `{ name = "low_rank", rank = 16 }`."""
     residual: Literal["pre", "post"] = "pre"
-    """Where the norm stands: `pre` learns faster and needs no long warm-up, `post` is the
+    """Position of the norm: `pre` learns faster and needs no long warm-up, `post` is the
     original."""
     norm: Literal["layer", "rms"] = "layer"
     """Layer normalisation or root-mean-square normalisation."""
     norm_eps: Annotated[float, Gt(0)] = 1e-5
     """Added to the variance."""
     activation: Activation = "relu"
-    """Between the feed-forward layers; `gelu` is exact, `gelu_tanh` its approximation."""
+    """Activation of the feed-forward layers; `gelu` is exact, `gelu_tanh` is its approximation."""
     gated: bool = False
     """Multiply by a second projection (ReGLU, GEGLU, SwiGLU)."""
     bias: bool = True
     """Biases on the linear layers."""
     positions: Positions = "sinusoidal"
-    """How order is told; `relative` adds to scores what each head has learned for the distance of
-    query and key, as T5 does."""
+    """Position encodings. `relative` adds a learned bias to the scores, by head and by distance
+    between query and key, as in T5."""
     position_base: Annotated[float, Gt(1)] = 10000.0
     """Base of the wavelengths of sinusoidal and rotary positions."""
     position_buckets: Annotated[int, Ge(4)] = 32
-    """Of relative positions: groups of distances, near ones alone and far ones together."""
+    """Number of distance buckets of relative positions. Small distances have a bucket each; large
+    ones share."""
     position_distance: Size = 128
-    """Of relative positions: from this distance on all are in one group."""
+    """All relative positions at or beyond this distance share one bucket."""
     max_positions: Size = 1024
     """Number of learned positions."""
     scale_embeddings: bool = True
     """Multiply embeddings by `sqrt(d_model)`."""
     embedding_norm: bool = False
-    """A norm after the sum of embeddings and positions, as BERT and BART have it."""
+    """A norm after the sum of embeddings and positions, as in BERT and BART."""
 
     def __post_init__(self) -> None:
         if self.d_model and self.n_heads and not self.d_head and self.d_model % self.n_heads:
@@ -117,15 +116,17 @@ class LayerSettings:
             raise ValueError(f'score = "{name}" {unfit}')
         if self.position_distance <= self.position_buckets // 2:
             raise ValueError(
-                f"position_distance={self.position_distance} leaves nothing to put together: "
-                f"position_buckets={self.position_buckets} have the first "
-                f"{self.position_buckets // 2} distances alone; try position_distance="
-                f"{4 * self.position_buckets}"
+                f"position_distance={self.position_distance} is too small: with "
+                f"position_buckets={self.position_buckets}, the first "
+                f"{self.position_buckets // 2} distances have a bucket each; try "
+                f"position_distance={4 * self.position_buckets}"
             )
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> Self:
-        """Every size filled in, from the preset or from the amount of data; `auto` stays where
-        nothing was left open."""
+        """The settings with every size, from the preset or from the number of examples.
+
+        `preset` stays `auto` if every size was set.
+        """
         preset = self.preset
         if preset == "auto":
             preset = (
@@ -141,42 +142,43 @@ class LayerSettings:
         return replace(chosen, d_head=d_head, d_value=chosen.d_value or d_head, score=score)
 
 
-def of_sequence(
-    bias: RelativeBias | None, mask: Tensor, places: Tensor | None = None
+def sequence_mask_and_bias(
+    bias: RelativeBias | None, mask: Tensor, position_ids: Tensor | None = None
 ) -> tuple[masks.Mask, Tensor | None]:
-    """Mask and bias for all layers of a stack, of a whole sequence.
+    """Mask and bias of a whole sequence, for all layers of a stack.
 
     Args:
-        places: where its tokens stand (B, K), if not one after the other.
+        position_ids: positions of its tokens (B, K). Default: 0, 1, 2, ...
 
     Shape: mask (B, 1, Q|1, K) -> bias (B|1, H, K, K).
     """
     if bias is None:
         return mask, None
-    found = bias.of_all(mask.size(-1)) if places is None else bias(places, places)
-    return masks.Shared(mask), found
+    if position_ids is None:
+        return masks.Shared(mask), bias.of_all(mask.size(-1))
+    return masks.Shared(mask), bias(position_ids, position_ids)
 
 
-def of_step(
+def step_mask_and_bias(
     bias: RelativeBias | None, past: KVCache, tokens: Tensor
 ) -> tuple[masks.Mask, Tensor | None]:
-    """The same for the newest tokens (B, N, t), which get their slots in the past."""
+    """Mask and bias of the newest tokens (B, N, t), for which it allocates slots in the cache."""
     _, n, t = tokens.shape
     mask = past.allocate(n, t)
     if bias is None:
         return mask, None
-    return mask, bias.of_newest(n, newest(past, tokens), past.places)
+    return mask, bias.of_newest(n, newest_positions(past, tokens), past.positions)
 
 
-def newest(past: KVCache, tokens: Tensor) -> Tensor:
-    """Where the newest tokens (B, N, t) stand, which is the same for every hypothesis (B, t)."""
+def newest_positions(past: KVCache, tokens: Tensor) -> Tensor:
+    """Positions (B, t) of the newest tokens (B, N, t); they are equal for all hypotheses."""
     _, n, t = tokens.shape
-    places = past.places
-    return places[:, places.size(1) - n * t :][:, :t]
+    positions = past.positions
+    return positions[:, positions.size(1) - n * t :][:, :t]
 
 
 class LayerMaker:
-    """Makes the parts of a Transformer, a new one with each call, from resolved settings."""
+    """Makes the parts of a Transformer from resolved settings; each call makes a new part."""
 
     def __init__(self, settings: LayerSettings) -> None:
         self.settings: Any = settings  # resolved: no size is None
@@ -188,10 +190,10 @@ class LayerMaker:
 
     @property
     def embed_std(self) -> float:
-        """How far embeddings lie from zero at first: once scaled they have unit variance.
+        """Initial standard deviation of embeddings: after scaling they have unit variance.
 
-        Where nothing is scaled they begin small, as those of BERT and GPT-2, since the same matrix
-        is the output layer.
+        Unscaled embeddings are initialised small, as in BERT and GPT-2, because the same matrix is
+        the output layer.
         """
         c = self.settings
         return c.d_model**-0.5 if c.scale_embeddings else 0.02
@@ -200,7 +202,7 @@ class LayerMaker:
         return self.norm() if self.settings.embedding_norm else nn.Identity()
 
     def positions(self) -> nn.Module:
-        """What is added to embeddings."""
+        """The module that adds positions to embeddings."""
         c = self.settings
         if c.positions == "sinusoidal":
             return Sinusoidal(c.d_model, c.position_base)
@@ -209,7 +211,7 @@ class LayerMaker:
         return NoPositions()
 
     def position_bias(self, causal: bool) -> RelativeBias | None:
-        """What a stack adds to the scores of its self-attention, if anything."""
+        """The bias that a stack adds to its self-attention scores, if positions are relative."""
         c = self.settings
         if c.positions != "relative":
             return None
@@ -220,7 +222,7 @@ class LayerMaker:
         return make_norm(c.norm, c.d_model, c.norm_eps)
 
     def final_norm(self) -> nn.Module:
-        """For the end of a stack: with pre-norm the last residual sum is not normalised yet."""
+        """The norm at the end of a stack; pre-norm leaves the last residual sum without one."""
         return self.norm() if self.settings.residual == "pre" else nn.Identity()
 
     def residual(self) -> nn.Module:
@@ -238,17 +240,17 @@ class LayerMaker:
         c = self.settings
         rotary = Rotary(c.d_head, c.position_base) if c.positions == "rotary" else None
         attention = SelfAttention(*self._heads(), rotary, self.score())
-        self._begin_queries(attention.qkv)
+        self._scale_initial_queries(attention.qkv)
         return attention
 
     def cross_attention(self) -> CrossAttention:
         attention = CrossAttention(*self._heads(), self.score())
-        self._begin_queries(attention.query)
+        self._scale_initial_queries(attention.query)
         return attention
 
     @torch.no_grad()
-    def _begin_queries(self, linear: nn.Linear) -> None:
-        """Where scores are not scaled, queries begin smaller by as much, as in T5."""
+    def _scale_initial_queries(self, linear: nn.Linear) -> None:
+        """Scales the initial queries instead of the scores if scores are not scaled, as in T5."""
         c = self.settings
         if score_name(c.score) == "dot":
             linear.weight[: c.n_heads * c.d_head] *= c.d_head**-0.5
@@ -257,10 +259,10 @@ class LayerMaker:
         return EncoderLayer(self.self_attention(), self.feed(), self.residual)
 
     def decoder_layer(self) -> DecoderLayer:
-        cross = self.cross_attention()  # first: so a seed has always given the weights
+        cross = self.cross_attention()  # first: this order defines the weights of a seed
         return DecoderLayer(self.self_attention(), cross, self.feed(), self.residual)
 
     def _heads(self) -> tuple[int, int, int, int | None, bool, float]:
-        """The arguments that both attentions begin with."""
+        """The first arguments of both attention classes."""
         c = self.settings
         return c.d_model, c.n_heads, c.d_head, c.d_value, c.bias, c.attention_dropout

@@ -91,13 +91,12 @@ class _LinearCrossEntropy(torch.autograd.Function):
 def _chunk(
     hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
 ) -> tuple[Tensor, Tensor]:
-    """Loss per position (n,) without the term `eps mean(z)`, and `p - (1 - eps) onehot(y)` (n, V).
-    """
+    """Losses (n,) without the term `eps mean(z)`, and `p - (1 - eps) onehot(y)` (n, V)."""
     logits = _logits(hidden, weight, bias)
     of_target = logits.gather(1, targets[:, None])
     top = logits.amax(1, keepdim=True)
     probs = logits.softmax(1)
-    # The largest probability is at least 1/V, so that its logarithm is finite; that of p_y may not be.
+    # The largest probability is at least 1/V, so its logarithm is finite; that of p_y may not be.
     lse = top - probs.amax(1, keepdim=True).log()
     loss = lse - (1.0 - smoothing) * of_target
     probs.scatter_add_(1, targets[:, None], torch.full_like(of_target, smoothing - 1.0))
@@ -120,8 +119,7 @@ def _accumulate(
 def _subtract_smoothing(
     grads: list[Tensor | None], hidden: Tensor, mean_weight: Tensor, smoothing: float
 ) -> None:
-    """Adds the part of `- eps / V`, a term of every logit's gradient, to the gradients, in place.
-    """
+    """Adds the term `- eps / V` of every logit's gradient to the gradients, in place."""
     if not smoothing:
         return
     of_hidden, of_weight, of_bias = grads

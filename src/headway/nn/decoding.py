@@ -187,8 +187,7 @@ class DecoderState:
         return self._cache
 
     def reorder(self, parents: Tensor) -> "DecoderState":
-        """The state of N' hypotheses that continue `parents` (B, N'), indices into the present N.
-        """
+        """The state of N' hypotheses that continue `parents` (B, N'), indices into N."""
         cache = {name: entry.reorder(parents) for name, entry in self.cache.items()}
         return self.successor(cache)
 

@@ -165,8 +165,7 @@ class DecoderLayer(nn.Module):
         memory_mask: Mask | None,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """The newest positions x (B, N, t, D) with KV cache and projected memory -> (B, N, t, D).
-        """
+        """The newest positions x (B, N, t, D), with KV cache and memory -> (B, N, t, D)."""
         x = self.attention_residual(x, lambda y: self.attention.step(y, past, layer, mask, bias))
         x = self.cross_residual(x, lambda y: self.cross.step(y, *memory, memory_mask))
         return self.feed_residual(x, self.feed)

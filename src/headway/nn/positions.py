@@ -43,8 +43,7 @@ class Sines:
         self.table = sinusoidal(torch.arange(512), width, base)
 
     def lookup(self, x: Tensor, position_ids: PositionIds) -> Tensor:
-        """Codes for x (..., T, E) in its dtype: (T, width), or broadcasting to (B, ..., T, width).
-        """
+        """Codes for x (..., T, E) in its dtype: (T, width), or (B, ..., T, width)."""
         end = _end(x, position_ids)
         table = self.table  # another thread may replace it
         if end > table.size(0) or table.device != x.device:

@@ -232,8 +232,7 @@ class InputFeeding(AttentionDecoder):
         return torch.stack(hidden, dim=1).unflatten(0, x.shape[:2]), pack(parts, x, fed)
 
     def _factors_between(self, x: Tensor, n: int) -> list[Sequence[Tensor]] | None:
-        """Dropout factors between the layers, drawn for all positions at once; None if all are 1.
-        """
+        """Dropout factors between the layers, for all positions at once; None if all are 1."""
         dropout = self.stack.dropout
         if not n or not dropout.training or dropout.rate == 0.0:
             return None

@@ -1,7 +1,7 @@
 """Attention scores: how well a query fits each key, before the softmax.
 
 All scores share one interface, for recurrent decoders and multi-head attention; the table `SCORES`
-lists them. `prepare` computes what depends on the keys alone, once per memory; `score` is called for
+lists them. `prepare` computes what depends on the keys alone, once per memory; `score` runs for
 every query. Masks, softmax and recording are in `attend`.
 """
 
@@ -124,7 +124,7 @@ class LowRankBilinear(Dot):
 
 
 class Additive(AttentionScore):
-    """`v^T tanh(W1 q + W2 h_i)` (Bahdanau et al. 2015), with as many units as a head has columns."""
+    """`v^T tanh(W1 q + W2 h_i)` (Bahdanau et al. 2015), with one unit per column of a head."""
 
     def __init__(self, width: int, n_heads: int = 1) -> None:
         super().__init__()

@@ -13,8 +13,7 @@ from headway.errors import RunError
 from headway.interop.hugging_face import ARCHITECTURES, architecture_for
 from headway.interop.hugging_face.config_map import ConfigReader
 from headway.interop.hugging_face.folder import Folder
-from headway.interop.hugging_face.model_files import read_model
-from headway.interop.hugging_face.model_files import write_model
+from headway.interop.hugging_face.model_files import read_model, write_model
 
 CLOSE = {"rtol": 0, "atol": 1e-4}
 VOCABULARY = 30

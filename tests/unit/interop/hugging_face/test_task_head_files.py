@@ -11,9 +11,8 @@ from safetensors.torch import load_file, save_file
 from headway.errors import RunError
 from headway.interop.hugging_face import architecture_for
 from headway.interop.hugging_face.folder import Folder
-from headway.interop.hugging_face.model_files import read_model
+from headway.interop.hugging_face.model_files import read_model, write_model
 from headway.interop.hugging_face.task_heads import TaskHead
-from headway.interop.hugging_face.model_files import write_model
 from headway.models import FAMILIES, VocabularySizes
 from headway.models.encoder import EncoderConfig
 
