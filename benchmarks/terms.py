@@ -35,7 +35,7 @@ def compare(
 ) -> dict[str, Any]:
     words = [rarest_word(reference, counts) for reference in references]
     requests = [
-        headway.Request(source, require=[word] if word else [])
+        headway.TranslationRequest(source, require=[word] if word else [])
         for source, word in zip(sources, words, strict=True)
     ]
     seconds, found = {}, {}

@@ -46,7 +46,7 @@ from headway.data.config import Corpus
 from headway.data.formats.read import read
 from headway.errors import ConfigError, HeadwayError, MissingExtra
 from headway.inference.load import load
-from headway.interop.hugging_face.architectures import ARCHITECTURES
+from headway.interop.hugging_face import ARCHITECTURES
 from headway.interop.unsupported import UnsupportedSettings
 from headway.models import FAMILIES, EncoderModel, VocabularySizes
 from headway.tasks.base import Batch

@@ -29,8 +29,8 @@ class TransformerConfig(LayerSettings):
     """Encoder-decoder Transformer."""
 
     unfit_scores: ClassVar[Mapping[str, str]] = {
-        "location": "goes by the place of a key alone, which tells nothing within a sentence that "
-        'is being written; try score = "scaled_dot", or model.family = "recurrent"',
+        "location": "depends on the position of a key alone, which says nothing about a partial "
+        'output; try score = "scaled_dot", or model.family = "recurrent"',
     }
 
     family: Literal["transformer"] = "transformer"

@@ -100,5 +100,7 @@ def test_settings_that_do_not_fit(folder, tmp_path):
     with pytest.raises(ValueError, match=r"model\.max_positions = 19 is less than the 20 tokens"):
         config_of(folder, model=long)
     apart = config_of(folder, text=TextConfig(kind="words", shared=False))
-    with pytest.raises(ConfigError, match=r"one stream of one vocabulary; set text\.shared = true"):
+    with pytest.raises(
+        ConfigError, match=r"one vocabulary for source and target; set text\.shared = true"
+    ):
         api.train(apart, tmp_path / "apart")

@@ -113,8 +113,8 @@ def test_groups_of_distances_that_have_no_room_are_refused_with_a_remedy(family)
     with pytest.raises(ValueError) as caught:
         config(position_buckets=32, position_distance=16)
     assert str(caught.value) == (
-        "position_distance=16 leaves nothing to put together: position_buckets=32 have the first "
-        "16 distances alone; try position_distance=128"
+        "position_distance=16 is too small: with position_buckets=32, the first 16 distances have "
+        "a bucket each; try position_distance=128"
     )
 
 
@@ -127,11 +127,11 @@ def test_relative_positions_are_one_table_for_each_stack(family):
 
 
 BASIC = (
-    'score = "basic" takes the items as keys and values at once, where heads project them; '
-    'with projections it is score = "dot"'
+    'score = "basic" uses the items themselves as keys and values, but heads project them; '
+    'use score = "dot"'
 )
 LOCATION = (
-    'score = "location" goes by the place of a key alone, whatever stands there; '
+    'score = "location" depends on the position of a key alone, not on its content; '
     'try score = "scaled_dot"'
 )
 
@@ -145,9 +145,8 @@ LOCATION = (
         (
             "transformer",
             "location",
-            'score = "location" goes by the place of a key alone, which tells nothing within a '
-            'sentence that is being written; try score = "scaled_dot", or model.family = '
-            '"recurrent"',
+            'score = "location" depends on the position of a key alone, which says nothing about '
+            'a partial output; try score = "scaled_dot", or model.family = "recurrent"',
         ),
         ("decoder", "location", LOCATION),  # the family "recurrent" is none for their tasks
         ("encoder", "location", LOCATION),

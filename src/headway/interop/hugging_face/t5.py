@@ -100,7 +100,7 @@ class TiedOutput(ConfigMapping):
 
 
 @dataclass(frozen=True)
-class FeedForward(ConfigMapping):
+class FeedForwardType(ConfigMapping):
     """Activation and gates, which `config.json` has in one entry: `relu` or `gated-gelu`."""
 
     def read(self, reader: ConfigReader) -> dict[str, Any]:
@@ -190,7 +190,7 @@ T5 = Architecture(
         RenamedKey(("layer_norm_epsilon",), "norm_eps", 1e-6),
         DropoutRate(),
         TrainingLength(),
-        FeedForward(),
+        FeedForwardType(),
         TiedOutput(),
         FixedSetting("positions", "relative", "positions are relative"),
         FixedSetting("score", "dot", "products that are not scaled"),

@@ -90,7 +90,9 @@ def test_files_of_another_layout(content, message, squad):
 def test_columns_it_has_not(squad):
     with pytest.raises(ConfigError, match=r"format 'squad' has no label; it is for task = \"ans"):
         squad(data(article("a", 1)), ("question", "label"))
-    with pytest.raises(ConfigError, match=r"context is given, but format 'squad' has its places"):
+    with pytest.raises(
+        ConfigError, match=r"context is given, but format 'squad' has a fixed field"
+    ):
         squad(data(article("a", 1)), context="text")
 
 
