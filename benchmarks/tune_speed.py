@@ -119,8 +119,9 @@ def from_run(path: str) -> Start:
     obstacles = UnsupportedSettings()
     for setting in ARCHITECTURES["bert"].settings:
         setting.check(config, obstacles)
-    if obstacles.found:
-        raise ConfigError(f"{path} is no BERT: {', '.join(obstacles.found)}; give another run")
+    if obstacles.messages:
+        reasons = ", ".join(obstacles.messages)
+        raise ConfigError(f"{path} is no BERT: {reasons}; give another run")
     return Start(config, vocabulary, backbone.state_dict(), run.run.codecs)
 
 
@@ -188,9 +189,9 @@ def hugging_face_layout(tensors: Mapping[str, Tensor], config: Any) -> dict[str,
 
     The table is that of `headway import` and `headway export`.
     """
-    found = ARCHITECTURES["bert"].table(config, "none").to_hf(tensors)
+    weights = ARCHITECTURES["bert"].weight_map(config, "none").to_hf(tensors)
     head = {f"classifier.{kind}": tensors[f"output.{kind}"] for kind in ("weight", "bias")}
-    return {**found, **head}
+    return {**weights, **head}
 
 
 @torch.no_grad()
