@@ -84,7 +84,7 @@ def proportional_size(pid: int) -> float:
 def exported(translator: headway.Translator, place: Path) -> Path:
     """The run in the formats of both peers, each written with its own proof of parity."""
     for to in ("hf", "ctranslate2"):
-        done = export(translator, to, place / to)  # type: ignore[arg-type]
+        done = export(translator, to, place / to)
         if done.check is not None:
             say(f"{to}: {done.check.what} differ by at most {done.check.difference:.1e}")
     return place

@@ -132,10 +132,11 @@ class PlainModel(nn.Module):
 @torch.no_grad()
 def copy_weights(ours: SequenceModel, theirs: PlainModel) -> None:
     """Makes the plain model the same function; every weight is set."""
+    encoder: Any = ours.encoder
     decoder: Any = ours.decoder
     score, layer = decoder.attention.score, decoder.stack.layers[0]
     found = {"embedding": ours.source_embedding, "output_bias": ours.output.bias}
-    found |= {f"encoder.{n}": p for n, p in ours.encoder.layers[0].named_parameters()}
+    found |= {f"encoder.{n}": p for n, p in encoder.layers[0].named_parameters()}
     found |= {f"combine.{n}": p for n, p in decoder.combine.named_parameters()}
     if theirs.form == "bahdanau":
         found |= {"keys.weight": score.key_weight[0], "query.weight": score.query_weight[0]}

@@ -172,10 +172,10 @@ def hugging_face_model(ours: EncoderModel, attention: str = "sdpa") -> nn.Module
         from transformers import BertConfig, BertForSequenceClassification
     except ImportError:
         raise MissingExtra("benchmarks/tune_speed.py", "transformers", "test") from None
-    settings = ARCHITECTURES["bert"].write(
-        ours.config, _sizes(len(ours.backbone.embedding), "none")
-    )
-    config = BertConfig(**settings, num_labels=N_LABELS, attn_implementation=attention)
+    size = ours.backbone.get_parameter("embedding").size(0)
+    settings = ARCHITECTURES["bert"].write(ours.config, _sizes(size, "none"))
+    settings |= {"num_labels": N_LABELS, "attn_implementation": attention}
+    config = BertConfig(**settings)
     is_usual = ours.config.pooler
     theirs = (
         BertForSequenceClassification(config) if is_usual else Pooled(config, ours.config.pooling)

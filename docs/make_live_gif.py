@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 OUT = Path(__file__).parent / "images" / "live.gif"
-SIZE = {"width": 1040, "height": 800}
+WIDTH, HEIGHT = 1040, 800
 TABS = ("Search", "Attention")  # each is watched for a part of the typing
 TYPED, HELD = 260, 1800  # milliseconds that a frame is shown
 
@@ -49,7 +49,7 @@ def take_frames(url: str, text: str) -> list[tuple[bytes, int]]:
     frames: list[tuple[bytes, int]] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=flags)
-        page = browser.new_page(viewport=SIZE)
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(url)
         page.locator("html[data-ready]").wait_for()
         page.get_by_label("Beam").fill("3")

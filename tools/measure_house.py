@@ -20,6 +20,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 LOADED = """
 import sys
@@ -47,7 +48,7 @@ def main() -> None:
     print(json.dumps({"name": "house", "checkouts": figures}))
 
 
-def measure(checkout: Path) -> dict[str, object]:
+def measure(checkout: Path) -> dict[str, Any]:
     """All figures of a checkout that need no clock."""
     package = checkout / "src" / "headway"
     sources = {path: path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py"))}
@@ -56,7 +57,10 @@ def measure(checkout: Path) -> dict[str, object]:
     longest = max(lines, key=lines.__getitem__)
     function, length = longest_function(trees, package)
     names = Counter(
-        node.name for tree in trees.values() for node in ast.walk(tree) if is_class(node)
+        node.name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
     )
     app = "app" if (package / "serve" / "app.py").exists() else "http"
     return {
@@ -74,13 +78,9 @@ def measure(checkout: Path) -> dict[str, object]:
     }
 
 
-def is_class(node: ast.AST) -> bool:
-    return isinstance(node, ast.ClassDef)
-
-
 def longest_function(trees: dict[Path, ast.Module], package: Path) -> tuple[str, int]:
     spans = [
-        (node.end_lineno - node.lineno + 1, f"{path.relative_to(package)}:{node.name}")
+        ((node.end_lineno or 0) - node.lineno + 1, f"{path.relative_to(package)}:{node.name}")
         for path, tree in trees.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -146,7 +146,7 @@ def duplicates(package: Path) -> int | None:
     return int(number[1]) if number else None
 
 
-def show(figures: dict[str, dict[str, object]]) -> None:
+def show(figures: dict[str, dict[str, Any]]) -> None:
     """A line for each figure, a column for each checkout."""
     names = [name for name in next(iter(figures.values())) if name != "rooms"]
     print("", *figures, sep=" | ")
