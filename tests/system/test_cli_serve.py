@@ -112,7 +112,7 @@ def raw(server, data, *, half_close=False, timeout=300):
 
 
 def request(body, path="/translate"):
-    head = f"POST {path} HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     return f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -174,9 +174,10 @@ def test_a_client_that_leaves_is_not_worked_for(server):
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(request(body))
         server.wait_for_work()
+    while 'path="/translate",status="499"} 1.0' not in server.figures():
+        time.sleep(0.01)
     assert server.translate("abc", model="mine").status_code == 200
     figures = server.figures()
-    assert 'path="/translate",status="499"} 1.0' in figures
     [done] = [line for line in figures.splitlines() if line.startswith("headway_batch_texts_sum")]
     assert float(done.split()[1]) < 100
 
@@ -184,9 +185,11 @@ def test_a_client_that_leaves_is_not_worked_for(server):
 # Bad connections
 
 
-def test_half_closed_connections_do_not_hang(server):
+def test_half_closed_connections_get_their_answer_and_do_not_hang(server):
     body = json.dumps({"texts": ["abc"], "model": "mine"}).encode()
-    for data in (request(body), request(body)[:60], b"", b"POST / HTTP/1.1\r\n"):
+    answer = raw(server, request(body), half_close=True)
+    assert json.loads(answer.rpartition(b"\r\n\r\n")[2])["results"][0]["source"] == "abc"
+    for data in (request(body)[:60], b"", b"POST / HTTP/1.1\r\n"):
         raw(server, data, half_close=True)
     assert server.translate("abc", model="mine").status_code == 200
 
@@ -201,8 +204,21 @@ def test_half_closed_connections_do_not_hang(server):
     ],
 )
 def test_what_is_no_http(server, data):
-    assert raw(server, data).startswith(b"HTTP/1.1 4")
+    answer = raw(server, data)
+    assert answer.startswith(b"HTTP/1.1 4")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "malformed"
     assert server.translate("abc", model="mine").status_code == 200
+
+
+def test_a_name_that_is_rebound_to_this_machine_is_not_served(server):
+    for path in ("/", "/models", "/translate"):
+        answer = raw(server, request(b"{}", path).replace(b"localhost", b"evil.example"))
+        assert answer.startswith(b"HTTP/1.1 421")
+
+
+def test_two_lengths_of_a_body(server):
+    data = request(b"{}").replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n", 1)
+    assert raw(server, data).startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +236,7 @@ def test_bad_bodies_over_the_wire(server, content, status):
 
 
 def test_a_body_in_chunks_without_an_end_is_cut_off(server):
-    head = "POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    head = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     chunk = b"10000\r\n" + b"[" * 0x10000 + b"\r\n"
     data = f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * 20
     with socket.create_connection(("127.0.0.1", server.port), 60) as connection:

@@ -51,6 +51,16 @@ Cors = Annotated[
         rich_help_panel=ACCESS,
     ),
 ]
+AllowedHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        metavar="NAME",
+        help="Also serve requests for this host name, such as that of a proxy; * is any; "
+        "repeatable.",
+        rich_help_panel=ACCESS,
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -93,6 +103,7 @@ def serve(
     port: Port = 8000,
     token_file: TokenFile = None,
     cors: Cors = None,
+    allowed_host: AllowedHost = None,
     max_body: MaxBody = None,
     max_texts: MaxTexts = None,
     max_characters: MaxCharacters = None,
@@ -120,6 +131,7 @@ def serve(
     require_extras()
     import asyncio
 
+    from ..serve.allowed_hosts import AllowedHosts
     from ..serve.app import make_app
     from ..serve.batcher import BUDGET
     from ..serve.limits import Limits
@@ -138,7 +150,13 @@ def serve(
             log(f"--workers {workers}: one thread computes, since no process can be forked here")
         try:
             app, service = make_app(
-                served, pool, limits, token, origins=cors or (), budget=batch_tokens or BUDGET
+                served,
+                pool,
+                limits,
+                token,
+                hosts=AllowedHosts(host, allowed_host or ()),
+                origins=cors or (),
+                budget=batch_tokens or BUDGET,
             )
             asyncio.run(service.warm_up())
             _announce(address_of(listener), list(served), as_json)

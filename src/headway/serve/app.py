@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import own_version
 from ..view.inspection import inspection_page, page_policy
 from . import schema
+from .allowed_hosts import AllowedHosts
 from .batcher import BUDGET, JobDropped
 from .errors import KNOWN, NO_JSON, STATUS, ProblemError, invalid, problem_of
 from .limits import Limits
@@ -33,6 +34,7 @@ ERROR_DESCRIPTIONS = {
     "unauthorized": "A token is required.",
     "slow_body": "The body did not arrive in time.",
     "too_large": "The body is too large.",
+    "wrong_host": "The server does not answer for this host.",
     "invalid": "The request is not valid; the message says why, the field where.",
     "busy": "Too many texts are waiting; Retry-After says when to try again.",
     "timeout": "Not answered in time (timeout), shutting down (draining) or an unexpected failure "
@@ -46,6 +48,7 @@ def make_app(
     limits: Limits,
     token: str | None = None,
     *,
+    hosts: AllowedHosts | None = None,
     origins: Sequence[str] = (),
     budget: int = BUDGET,
 ) -> tuple[App, Service]:
@@ -56,6 +59,7 @@ def make_app(
             training log only.
         pool: computes the batches.
         token: required everywhere but at `/` and `/health`, if there is one.
+        hosts: the values of `Host` that are served; None serves all.
         origins: origins of pages whose requests browsers may allow (CORS); none by default.
         budget: tokens times hypotheses in one batch; 1 is no batching.
 
@@ -70,12 +74,23 @@ def make_app(
     _add_compute_routes(app, service)
     _add_info_routes(app, service, metrics)
     _add_descriptions(app)
-    if origins:
-        from fastapi.middleware.cors import CORSMiddleware
+    guard = GuardMiddleware(
+        app, limits, token, metrics, PATHS, hosts, lambda: service.batcher.is_draining
+    )
+    return (_with_cors(guard, origins) if origins else guard), service
 
-        headers = ["authorization", "content-type"]
-        app.add_middleware(CORSMiddleware, allow_origins=list(origins), allow_headers=headers)
-    return GuardMiddleware(app, limits, token, metrics, PATHS), service
+
+def _with_cors(app: App, origins: Sequence[str]) -> App:
+    """Answers preflight requests, which carry no token, and marks every response, refusals too."""
+    from fastapi.middleware.cors import CORSMiddleware
+
+    return CORSMiddleware(
+        app,
+        allow_origins=list(origins),
+        allow_methods=["GET", "POST"],
+        allow_headers=["authorization", "content-type"],
+        expose_headers=["retry-after"],
+    )
 
 
 def _application() -> "FastAPI":
@@ -221,7 +236,7 @@ def _add_info_routes(app: "FastAPI", service: Service, metrics: Metrics) -> None
     from fastapi import Response
     from fastapi.responses import HTMLResponse, JSONResponse
 
-    closed = _problems("unauthorized")
+    closed = _problems("unauthorized", "wrong_host")
     # The page is the same for everybody; it fetches what it shows, with a token if one is required.
     # Framing can only be forbidden in a header.
     content = inspection_page(None, live=True)
@@ -239,7 +254,7 @@ def _add_info_routes(app: "FastAPI", service: Service, metrics: Metrics) -> None
     @app.get(
         "/training",
         response_model=schema.Training,
-        responses=_problems("unauthorized", "invalid", "timeout"),
+        responses=_problems("unauthorized", "wrong_host", "invalid", "timeout"),
         tags=["look"],
     )
     async def training(model: schema.Model = None) -> Response:

@@ -22,6 +22,7 @@ STATUS = {
     "wrong_method": 405,
     "slow_body": 408,
     "too_large": 413,
+    "wrong_host": 421,
     "invalid": 422,
     "busy": 429,
     "timeout": 503,

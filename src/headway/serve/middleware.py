@@ -1,4 +1,4 @@
-"""ASGI middleware: bearer-token check, size and time limits, JSON errors for uncaught exceptions.
+"""ASGI middleware: host and token checks, size and time limits, JSON errors for all exceptions.
 
 Plain ASGI, because it has to see bodies before they are held in memory.
 """
@@ -8,9 +8,10 @@ import hmac
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from .allowed_hosts import AllowedHosts
 from .batcher import JobDropped
 from .errors import ProblemError, problem_of
 from .limits import Limits
@@ -35,12 +36,22 @@ class GuardMiddleware:
     Args:
         token: the token that `Authorization: Bearer ...` must carry, if any.
         paths: paths that metrics count by name.
+        hosts: the values of `Host` that are served; None serves all.
+        is_stopping: whether the server accepts no further requests; connections are then closed.
     """
 
     def __init__(
-        self, app: App, limits: Limits, token: str | None, metrics: Metrics, paths: Sequence[str]
+        self,
+        app: App,
+        limits: Limits,
+        token: str | None,
+        metrics: Metrics,
+        paths: Sequence[str],
+        hosts: AllowedHosts | None = None,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._app, self._limits, self._metrics = app, limits, metrics
+        self._hosts, self._is_stopping = hosts, is_stopping
         self._token = None if token is None else token.encode()
         self._paths = frozenset(paths)
         self._n_open = 0
@@ -49,7 +60,7 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        response = _ResponseMonitor(send)
+        response = _ResponseMonitor(send, self._is_stopping)
         began = time.perf_counter()
         self._n_open += 1
         try:
@@ -69,6 +80,9 @@ class GuardMiddleware:
 
     async def _forward(self, scope: Any, receive: Receive, response: "_ResponseMonitor") -> None:
         headers = {name.lower(): value for name, value in scope["headers"]}
+        _check_framing(headers)
+        if self._hosts is not None:
+            self._hosts.check([value for name, value in scope["headers"] if name == b"host"])
         if scope["path"] not in PUBLIC_PATHS:
             self._check_token(headers.get(b"authorization", b""))
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
@@ -129,14 +143,16 @@ class GuardMiddleware:
 class _ResponseMonitor:
     """Passes a response on and remembers its status."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, is_stopping: Callable[[], bool]) -> None:
+        self._send, self._is_stopping = send, is_stopping
         self.status = GONE
         self.has_begun = False
 
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             self.status, self.has_begun = message["status"], True
+            if self._is_stopping():
+                message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
         await self._send(message)
 
     async def send_problem(self, problem: ProblemError) -> None:
@@ -145,6 +161,15 @@ class _ResponseMonitor:
         start = {"type": "http.response.start", "status": problem.status, "headers": headers}
         await self(start)
         await self({"type": "http.response.body", "body": problem.body})
+
+
+def _check_framing(headers: Mapping[bytes, bytes]) -> None:
+    """Refuses a body of two lengths: a proxy in front may have read another one (RFC 9112, 6.1)."""
+    if b"content-length" in headers and b"transfer-encoding" in headers:
+        message = "Content-Length and Transfer-Encoding are both set; leave out one of them"
+        problem = ProblemError("malformed", message)
+        problem.headers["connection"] = "close"
+        raise problem
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ConfigError, MissingExtra
+from .http_protocol import make_protocol
 from .middleware import App
 
 SLACK = 5  # seconds beyond the time limit of a request until open connections are closed
@@ -109,6 +110,8 @@ def run(app: App, listener: socket.socket, seconds: float, stop: Callable[[], No
 
     config = uvicorn.Config(
         app,
+        http=make_protocol(),
+        ws="none",
         log_config=None,
         access_log=False,
         lifespan="off",

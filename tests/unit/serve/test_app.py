@@ -228,9 +228,31 @@ def test_pages_from_elsewhere_may_ask_only_if_told(make):
         assert "access-control-allow-origin" not in response.headers
     with TestClient(make(origins=[origin])[0]) as client:
         response = client.options("/translate", headers=asked)
+        assert response.status_code == 200
         assert response.headers["access-control-allow-origin"] == origin
+        assert "POST" in response.headers["access-control-allow-methods"]
         other = client.get("/models", headers={"origin": "https://example.com"})
         assert "access-control-allow-origin" not in other.headers
+
+
+def test_pages_from_elsewhere_may_ask_with_a_token_and_read_refusals(make):
+    origin = "https://example.org"
+    with TestClient(make(token="secret", origins=[origin])[0]) as client:
+        asked = {
+            "origin": origin,
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization, content-type",
+        }
+        response = client.options("/translate", headers=asked)  # browsers send no token with it
+        assert response.status_code == 200
+        assert "authorization" in response.headers["access-control-allow-headers"]
+        refused = client.post("/translate", json={}, headers={"origin": origin})
+        error(refused, 401, "unauthorized")
+        assert refused.headers["access-control-allow-origin"] == origin
+        headers = {"origin": origin, "authorization": "Bearer secret"}
+        wrong = client.post("/translate", json={}, headers=headers)
+        error(wrong, 422, "invalid")
+        assert wrong.headers["access-control-allow-origin"] == origin
 
 
 def test_a_form_of_another_page_is_no_request(client):

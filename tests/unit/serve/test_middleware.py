@@ -6,6 +6,7 @@ import json
 from serve_helpers import error, translate
 from starlette.testclient import TestClient
 
+from headway.serve.allowed_hosts import AllowedHosts
 from headway.serve.limits import Limits
 
 TOKEN = "open sesame"
@@ -72,3 +73,30 @@ def test_what_nobody_expected_is_a_503_too(make, capfd):
     with TestClient(app, raise_server_exceptions=False) as client:
         error(translate(client, "abc"), 503, "failed")
     assert "ZeroDivisionError" in capfd.readouterr().err
+
+
+def test_another_host_is_refused_before_anything_is_read(make):
+    with TestClient(make(hosts=AllowedHosts("127.0.0.1"))[0], base_url="http://evil.example") as c:
+        for path in ("/", "/health", "/models", "/metrics"):
+            error(c.get(path), 421, "wrong_host")
+        error(translate(c, "abc"), 421, "wrong_host")
+    with TestClient(make(hosts=AllowedHosts("127.0.0.1"))[0], base_url="http://localhost:8") as c:
+        assert c.get("/models").status_code == 200
+
+
+def test_a_body_of_two_lengths_is_refused(make):
+    headers = {"content-length": "2", "transfer-encoding": "chunked"}
+    with TestClient(make()[0]) as client:
+        response = client.post("/translate", content=b"{}", headers=headers)
+    error(response, 400, "malformed")
+    assert response.headers["connection"] == "close"
+
+
+def test_the_last_answers_close_their_connection(make):
+    app, service = make()
+    with TestClient(app) as client:
+        assert "connection" not in client.get("/health").headers
+        service.batcher.drain()
+        assert client.get("/health").headers["connection"] == "close"
+        assert error(translate(client, "abc"), 503, "draining")
+        assert translate(client, "abc").headers["connection"] == "close"
