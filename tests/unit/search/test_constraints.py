@@ -1,4 +1,4 @@
-"""Terms of a sentence: what is met, what is broken, and how far a writing has come."""
+"""Terms of a sentence: what is met, what is broken, and the progress of a match."""
 
 from functools import partial
 
@@ -14,21 +14,21 @@ def write(tokens):
     return "".join(PIECES[token] for token in tokens).removeprefix(" ")
 
 
-def term(text, *writings):
-    return Term(text, writings, partial(contains, term=text))
+def term(text, *sequences):
+    return Term(text, sequences, partial(contains, term=text))
 
 
 A, AB, C = term("a", (0,)), term("ab", (0, 1)), term("c", (2,))
 UNWRITABLE = term("x")
 
 
-def follow(tracker, tokens, openings=True):
+def follow(tracker, tokens, with_new=True):
     """The state after all tokens, taken one by one."""
     state, before = INITIAL, ()
     for token in tokens:
-        writings = [*state.under_way, *(tracker.openings(before, state) if openings else ())]
+        matches = [*state.matches, *(tracker.new_matches(before, state) if with_new else ())]
         before = (*before, token)
-        state = tracker.follow(state.text, before, writings)
+        state = tracker.follow(state.text, before, matches)
         if state is None:
             return None
     return state
@@ -55,25 +55,25 @@ def test_a_word_that_may_still_grow_breaks_nothing(text, ended, broken):
     assert Constraints((), (A,)).is_broken(text, ended) is broken
 
 
-def test_a_writing_is_under_way_until_it_is_done():
+def test_a_match_is_partial_until_it_is_done():
     tracker = Tracker(Constraints(((AB,),)), TextSoFar(write))
-    [opening] = tracker.openings((), INITIAL)
-    assert opening == PartialMatch(0, (0, 1), 0)
-    half = tracker.follow("", (0,), [opening])
+    [match] = tracker.new_matches((), INITIAL)
+    assert match == PartialMatch(0, (0, 1), 0)
+    half = tracker.follow("", (0,), [match])
     assert (half.text, half.met, half.n_left) == ("a", frozenset(), 1)
-    assert half.under_way == (PartialMatch(0, (0, 1), 1),)
-    whole = tracker.follow("a", (0, 1), half.under_way)
-    assert (whole.text, whole.met, whole.under_way) == ("ab", {0}, ())
+    assert half.matches == (PartialMatch(0, (0, 1), 1),)
+    whole = tracker.follow("a", (0, 1), half.matches)
+    assert (whole.text, whole.met, whole.matches) == ("ab", {0}, ())
     assert not tracker.is_complete(half)
     assert tracker.is_complete(whole)
     assert INITIAL.level < half.level < whole.level
-    assert list(tracker.openings((0, 1), whole)) == []
+    assert list(tracker.new_matches((0, 1), whole)) == []
 
 
 def test_another_token_ends_a_writing():
     tracker = Tracker(Constraints(((AB,),)), TextSoFar(write))
     state = follow(tracker, (0, 2))
-    assert (state.text, state.under_way, state.met) == ("a c", (), frozenset())
+    assert (state.text, state.matches, state.met) == ("a c", (), frozenset())
 
 
 def test_a_longer_word_undoes_what_was_met():
@@ -123,4 +123,4 @@ def test_inside_a_character_everything_is_decoded():
     assert texts.grow("x", (2, 0)) == "x\ufffd"
     assert texts.grow("x\ufffd", (2, 0, 1)) == "xä"
     tracker = Tracker(Constraints(((term("x", (2,)),),)), texts)
-    assert list(tracker.openings((0,), INITIAL._replace(text="\ufffd"))) == []
+    assert list(tracker.new_matches((0,), INITIAL._replace(text="\ufffd"))) == []
