@@ -32,7 +32,7 @@ class TokenBytes:
     """The bytes that each token adds to a text, sorted for lookup; made once per vocabulary.
 
     Args:
-        spellings: by token number; b"" for control tokens.
+        spellings: by token number; b"" for special tokens.
     """
 
     def __init__(self, spellings: Sequence[bytes]) -> None:

@@ -33,14 +33,14 @@ def test_the_best_of_two_hypotheses():
     assert best.token_log_prob.exp()[0].tolist() == pytest.approx([0.9, 0.5, 0.3, 0.2])
 
 
-def test_logits_are_normalised_unless_told_otherwise():
+def test_logits_are_normalised_by_default():
     logits = torch.tensor([[[1.0, 1.0]]])
     live = torch.zeros(1, 1)
     assert best_candidates(logits, live, k=1).log_prob.exp()[0].tolist() == pytest.approx([0.5] * 2)
     assert best_candidates(-logits, live, k=1, normalise=False).log_prob.tolist() == [[-1.0, -1.0]]
 
 
-def test_fewer_candidates_than_asked_for():
+def test_fewer_candidates_than_requested():
     best = best_candidates(torch.zeros(1, 1, 3), torch.zeros(1, 1), k=5)
     assert sorted(best.token[0].tolist()) == [0, 1, 2]
 
@@ -74,7 +74,7 @@ def test_ends_count_among_the_k_best_only():
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 3), st.integers(2, 7))
-def test_going_and_ended_are_those_of_a_full_sort(seed, k, empty, n_vocab):
+def test_kept_and_ended_are_those_of_a_full_sort(seed, k, empty, n_vocab):
     n_live = max(1, k - empty)
     draw = torch.Generator().manual_seed(seed)
     logits = torch.randn(2, n_live, n_vocab, generator=draw)

@@ -78,7 +78,7 @@ A, AB, ABC, D = term("a"), term("ab"), term("abc"), term("d")
 PHRASE = term("ab d c")
 
 
-def test_the_pieces_write_terms_in_several_ways():
+def test_terms_have_several_token_sequences():
     assert token_sequences("ab") == ((2, 4), (6,))
     assert write([6, 5, 8]) == "abc."
 
@@ -102,7 +102,7 @@ def test_without_terms_it_is_beam_search(markov, recurrent, make_batch, same, k,
                 assert [hyp.finished for hyp in ours] == [hyp.finished for hyp in theirs]
 
 
-def test_a_sentence_without_terms_does_not_feel_its_neighbours(recurrent, make_batch, same):
+def test_a_sentence_without_terms_is_independent_of_its_neighbours(recurrent, make_batch, same):
     batch = make_batch(SOURCES)
     terms = [Constraints((), (A,)), NONE, Constraints(((ABC,), (D,))), NONE, Constraints(((A,),))]
     for seed in range(4):
@@ -235,7 +235,7 @@ def test_forbidding_a_word_leaves_the_longer_one():
     assert find(DOGS, forbidden=["Hund", "Hund +e"])[0] == ["ein Tier rennt"]
 
 
-def test_a_narrow_beam_goes_round_what_is_forbidden():
+def test_a_narrow_beam_avoids_forbidden_words():
     words = [["Hund"], ["Hund", "Tier", "Katze"], ["Hund", "Tier", "Katze", "Maus"]]
     nexts = {"Hund": -0.1, "Tier": -3.0, "Katze": -4.0, "Maus": -5.0, "Fuchs": -6.0}
     rows = {"": nexts} | {word: {"END": -0.1} for word in nexts}
@@ -304,7 +304,7 @@ def test_a_forbidden_word_that_had_to_be_written_becomes_a_longer_one():
     assert (texts, best.finished) == (["ein Hundekuchen"], True)
 
 
-def test_nothing_is_left_where_everything_is_forbidden():
+def test_nothing_is_left_if_everything_is_forbidden():
     texts, best = find({"": {**HOUNDS}}, forbidden=["Hund"], beam=1)
     assert (texts, best.finished) == ([""], False)
 
@@ -321,21 +321,21 @@ def test_phrases():
     assert find(DOGS, forbidden=["ein Hund"], alpha=0.0)[0] == ["zwei Hunde rennt"]
 
 
-def test_n_best_hold_the_term_before_those_that_do_not():
+def test_n_best_with_the_term_come_first():
     texts, best = find(DOGS, required=[["zwei"]], n_best=5, alpha=0.0)
     assert texts[:3] == ["zwei Hunde rennt", "zwei Hund rennt", "zwei Tier"]
     assert not any("zwei" in text for text in texts[3:])
     assert best.unmet == ()
 
 
-def test_what_cannot_be_written_is_reported_and_the_best_is_given():
+def test_a_term_outside_the_vocabulary_is_reported_as_unmet():
     texts, best = find(DOGS, required=[["Katze", "Kater"], ["Tier"]])
     assert texts == ["ein Tier rennt"]
     assert best.unmet == ("Katze | Kater",)
     assert best.finished
 
 
-def test_what_the_model_calls_impossible_is_reported():
+def test_a_term_with_probability_zero_is_reported_as_unmet():
     texts, best = find(DOGS, required=[["rennt zwei"]])
     assert texts == ["ein Hund rennt"]
     assert best.unmet == ("rennt zwei",)
@@ -359,7 +359,7 @@ def test_contradictory_demands_end():
     assert (texts, best.unmet, best.finished, best.log_prob) == ([""], ("ein",), False, 0.0)
 
 
-def test_a_text_that_is_cut_off_does_not_end_with_what_is_forbidden():
+def test_a_text_that_is_cut_off_does_not_end_with_a_forbidden_term():
     texts, best = find(DOGS, forbidden=["Hund"], limit=2, n_best=5)
     assert texts[0] == "ein Tier" or not best.finished
     assert not any(has_word(text, "Hund") for text in texts)

@@ -40,7 +40,7 @@ def test_no_terms_are_false():
     assert Constraints((), (A,))
 
 
-def test_what_cannot_be_written_is_not_possible_but_missing():
+def test_a_term_outside_the_vocabulary_is_not_possible_but_unmet():
     constraints = Constraints(((UNWRITABLE,), (UNWRITABLE, C)))
     assert constraints.possible == ((C,),)
     assert constraints.unmet("a c") == ("x",)
@@ -70,19 +70,19 @@ def test_a_match_is_partial_until_it_is_done():
     assert list(tracker.new_matches((0, 1), whole)) == []
 
 
-def test_another_token_ends_a_writing():
+def test_another_token_ends_a_match():
     tracker = Tracker(Constraints(((AB,),)), TextSoFar(write))
     state = follow(tracker, (0, 2))
     assert (state.text, state.matches, state.met) == ("a c", (), frozenset())
 
 
-def test_a_longer_word_undoes_what_was_met():
+def test_a_longer_word_undoes_a_match():
     tracker = Tracker(Constraints(((A,),)), TextSoFar(write))
     assert follow(tracker, (0,)).met == {0}
     assert follow(tracker, (0, 1)).met == frozenset()
 
 
-def test_what_is_forbidden_may_not_end_nor_be_followed_by_another_word():
+def test_a_forbidden_term_may_not_end_a_text_or_be_followed_by_a_word():
     tracker = Tracker(Constraints((), (A,)), TextSoFar(write))
     assert not follow(tracker, (0,)).may_end
     assert follow(tracker, (0, 1)).may_end
@@ -92,14 +92,14 @@ def test_what_is_forbidden_may_not_end_nor_be_followed_by_another_word():
     assert tracker.n_allowed((0,)) == 0
 
 
-def test_without_terms_nothing_is_followed():
+def test_without_terms_nothing_is_tracked():
     tracker = Tracker(Constraints(), TextSoFar(write))
     assert tracker.follow("", (0,), []) is INITIAL
     assert tracker.unmet((0,)) == ()
     assert Tracker(Constraints(((A,),)), TextSoFar(write)).unmet((2,)) == ("a",)
 
 
-def test_texts_grow_without_decoding_what_was_seen():
+def test_texts_grow_without_decoding_known_tokens():
     seen = []
 
     def decode(tokens):

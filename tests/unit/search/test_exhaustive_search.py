@@ -61,7 +61,7 @@ def test_normalised_by_length_the_long_sentence_is_the_argmax():
     assert result.best.score == result.bound == pytest.approx(-4.3 / 7)
 
 
-def test_only_what_can_still_win_is_expanded():
+def test_only_nodes_that_can_win_are_expanded():
     """Without normalisation a node has to lie above -3.0, the score of "i was hit"."""
     _, result = search_table(PIE, alpha=0.0)
     above = ["", "he", "i", "he hit", "i was", "i got", "he hit me", "he hit a", "i was hit"]
@@ -212,7 +212,7 @@ def test_how_nodes_are_put_together_changes_nothing(
 class TestBudget:
     """What is returned when the nodes are used up."""
 
-    def test_one_node_leaves_what_the_beam_found(self):
+    def test_one_node_returns_the_result_of_the_beam(self):
         text, result = search_table(PIE, alpha=0.0, max_nodes=1)
         assert text == "i was hit"  # a beam of eight finds it, and cannot prove it
         assert not result.proven
@@ -233,7 +233,7 @@ class TestBudget:
 
     @given(seed=st.integers(0, 10_000), max_nodes=st.integers(1, 30))
     @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    def test_bound_and_best_hold_the_argmax_between_them(self, markov, make_batch, seed, max_nodes):
+    def test_the_argmax_is_between_best_and_bound(self, markov, make_batch, seed, max_nodes):
         model, limit = markov(seed, n_vocab=5, impossible=0.1), 5
         for alpha in ALPHAS:
             config = searching(max_nodes, alpha=alpha, max_length=limit)

@@ -40,7 +40,7 @@ def settings(**changes):
 
 
 @pytest.mark.parametrize("change", [{"temperature": 1e-5}, {"top_k": 1}, {"top_p": 1e-9}])
-def test_without_chance_a_sample_is_greedy(recurrent, markov, make_batch, same, change):
+def test_a_sample_of_the_likeliest_tokens_is_greedy(recurrent, markov, make_batch, same, change):
     batch = make_batch(SOURCES)
     config = settings(n_best=3, max_length=12, **change)
     for model in [*map(recurrent, range(4)), *map(markov, range(4))]:
@@ -221,7 +221,7 @@ def test_limits_differ_within_a_batch():
     assert limits.tolist() == [4, 1, 2]
 
 
-def test_one_sample_ends_where_another_goes_on():
+def test_one_sample_ends_and_another_continues():
     """After "b" nothing can follow, after "a" one word and END."""
     table = {"": {"a": -0.7, "b": -0.7}, "a": {"c": -1.0}, "a c": {"END": -1.0}}
     model, config = TableModel(table), settings(n_best=12)
@@ -276,7 +276,7 @@ def test_nan_is_refused(markov, make_batch):
 
 
 @pytest.mark.parametrize("search", [greedy, sample, beam])
-def test_what_follows_a_prefix_is_what_follows_it_anyway(search):
+def test_a_prefix_is_continued_and_omitted(search):
     """After "a" follow "b" with 0.4 and END with 0.6; outputs omit "a" itself."""
     drawn = settings(n_best=4000, seed=2, alpha=0.0)
     config = drawn if search is sample else SearchConfig(alpha=0.0)
@@ -293,7 +293,7 @@ def test_what_follows_a_prefix_is_what_follows_it_anyway(search):
 
 
 @pytest.mark.parametrize("method", ["sample", "beam"])
-def test_a_stream_gives_the_tokens_of_what_would_be_found(recurrent, make_batch, method):
+def test_a_stream_yields_the_tokens_of_a_search(recurrent, make_batch, method):
     config = SearchConfig(method=method, beam=1, max_length=15)
     for seed in range(6):
         model, batch = recurrent(seed), make_batch([SOURCES[2]])
@@ -316,7 +316,7 @@ def test_a_stream_that_is_stuck_ends():
     assert list(growing) == model.encode("a")
 
 
-def test_n_grams_of_what_stood_before_do_not_come_again():
+def test_n_grams_of_the_prefix_are_not_repeated():
     """Of "a b a" the next is "b" again, unless no two tokens may repeat: then the end."""
     again = {"b": math.log(0.9), "END": math.log(0.1)}
     model = TableModel({"": {"a": 0.0}, "a": {"b": 0.0}, "a b": {"a": 0.0}, "a b a": again})

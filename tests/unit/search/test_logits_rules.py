@@ -128,7 +128,7 @@ def test_repeats_by_hand(n, past, expected):
         )
     ),
 )
-def test_repeats_are_those_found_one_by_one(n, pasts):
+def test_repeats_equal_a_check_of_each_token(n, pasts):
     expected = []
     for past in pasts:
         grams = {tuple(past[i : i + n]) for i in range(len(past) - n + 1)}
@@ -209,7 +209,7 @@ def test_tokens_that_continue_a_text():
     st.lists(st.binary(max_size=3).map(lambda b: bytes(x % 3 for x in b)), max_size=30),
     st.binary(min_size=1, max_size=6).map(lambda b: bytes(x % 3 for x in b)),
 )
-def test_continuing_is_what_a_look_at_each_token_finds(spelled, rest):
+def test_continuing_equals_a_check_of_each_token(spelled, rest):
     def can_write(text):
         return any(fits(spelling, text) for spelling in spelled)
 
@@ -223,7 +223,7 @@ def test_continuing_is_what_a_look_at_each_token_finds(spelled, rest):
     assert sorted(TokenBytes(spelled).continuing(rest)) == expected
 
 
-def test_a_beginning_that_leads_nowhere_is_no_way():
+def test_a_token_that_leads_to_a_dead_end_is_excluded():
     """After " Ein" no token could add the required e."""
     spellings = TokenBytes([b"", b" Ein", b" Eine", b" Einer"])
     assert spellings.continuing(b" Eine") == [2, 3]
@@ -234,7 +234,7 @@ def test_a_long_text_without_spaces():
     assert TokenBytes([b"ab", b"abab"]).continuing(b"ab" * 2000) == [0, 1]
 
 
-def test_an_opening_is_written_in_any_way():
+def test_an_opening_has_any_tokenization():
     rules = LogitsRules([PrefixRule([Prefix([6], b"abc")], TokenBytes(SPELLED))])
     past = [[[6, 3], [6, 2], [6, 5], [6, 4], [6, 0]]]
     forbidden = banned(rules, past, [0], n_vocab=9)[0]
@@ -246,7 +246,7 @@ def test_an_opening_is_written_in_any_way():
 
 @few
 @given(seeds, st.text("abc", min_size=1, max_size=6), st.integers(0, 2))
-def test_outputs_begin_as_asked(markov, make_batch, seed, opening, n_forced):
+def test_outputs_start_with_the_prefix(markov, make_batch, seed, opening, n_forced):
     model, batch = markov(seed, n_vocab=9, impossible=0.1), make_batch(SOURCES)
     config = SearchConfig(method="sample", n_best=5, max_length=12)
     spellings = TokenBytes(SPELLED)
@@ -269,7 +269,7 @@ def test_outputs_begin_as_asked(markov, make_batch, seed, opening, n_forced):
     check_forced(model, batch, likeliest)
 
 
-def test_a_beginning_may_repeat_itself_and_counts_as_past():
+def test_a_prefix_may_repeat_itself_and_counts_as_past():
     spellings = TokenBytes(SPELLED)
     beginnings = PrefixRule([Prefix([6, 6], b"aa"), Prefix()], spellings)
     rules = LogitsRules([beginnings, NoRepeatRule(1)])
@@ -281,7 +281,7 @@ def test_a_beginning_may_repeat_itself_and_counts_as_past():
     assert banned(rules, [[[6, 3]]], [1], n_vocab=9) == [[[3, 6]]]
 
 
-def test_a_vocabulary_that_cannot_go_on():
+def test_a_vocabulary_without_a_continuation():
     """The opening wants "ax", no token writes x: nothing can follow, not even the a."""
     table = {"": {"a": -0.5, "END": -0.1}, "a": {"a": -0.5, "END": -0.1}}
     model = TableModel(table)

@@ -140,7 +140,7 @@ def test_prompts_take_refuse_or_ask_for_a_method(name):
 
 
 @each
-def test_prompts_keep_what_every_method_shares(name):
+def test_prompts_keep_shared_settings(name):
     of_run, use = changed(name), SETTINGS[name].prompts
     other = "sample" if of_run.method == "beam" else "beam"
     value = getattr(generation_config(of_run, method=other), name)
@@ -184,7 +184,7 @@ def test_ctranslate2_takes_or_refuses(name):
             require_supported(search)
 
 
-def test_rules_are_switched_on_by_settings_there_are():
+def test_rules_are_switched_on_by_existing_settings():
     for rule in RULES:
         assert set(rule.settings) <= set(SETTINGS)
 

@@ -46,7 +46,7 @@ def outline(model, trace):
     ]
 
 
-def test_the_trace_tells_every_candidate_and_its_fate():
+def test_the_trace_has_every_candidate_and_its_fate():
     model, trace = traced(alpha=0.0)
     steps = outline(model, trace)
     assert steps[1] == [
