@@ -83,8 +83,8 @@ def beam(
 
 def first_tokens(limits: Tensor, bos: int, prefix: Tensor | None) -> Tensor:
     """The tokens before the first chosen one: BOS and the prefix, (B, 1 + P)."""
-    begin = torch.full((len(limits), 1), bos, device=limits.device)
-    return begin if prefix is None else torch.cat([begin, prefix], dim=1)
+    start = torch.full((len(limits), 1), bos, device=limits.device)
+    return start if prefix is None else torch.cat([start, prefix], dim=1)
 
 
 class _Beam:

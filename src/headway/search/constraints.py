@@ -33,7 +33,7 @@ class Term:
         token_sequences: token sequences that decode to it, such as with and without a space before
             it. Empty if the vocabulary cannot express it.
         fits: whether the term may extend a first text to a second one. The answer depends only on
-            the last character of the first text and on what was added.
+            the last character of the first text and on the added text.
     """
 
     text: str

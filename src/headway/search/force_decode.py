@@ -36,8 +36,8 @@ def score_targets(
         return scores
     # Padding may be any number, even one without an embedding.
     targets = targets.masked_fill(~valid, bos)
-    begin = torch.full_like(targets[:, :1], bos)
-    inputs = torch.cat([begin, targets[:, :-1]], dim=1)[:, None]  # (B, 1, T)
+    start = torch.full_like(targets[:, :1], bos)
+    inputs = torch.cat([start, targets[:, :-1]], dim=1)[:, None]  # (B, 1, T)
     state = model.start(batch)
     for t in range(targets.size(1)):
         logits, state = model.step(inputs[..., t : t + 1], state)
