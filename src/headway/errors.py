@@ -1,10 +1,10 @@
-"""The errors a user may see, and the name and version of the package for messages and records.
+"""The errors that a user may see, and the name and version of the package for messages and records.
 
-Every message is one line that says what is wrong, what was found, what was expected and what to do.
-The command line prints the message and leaves with `exit_code`; anything else is a bug.
+Every message is one line: what is wrong, the actual value, the expected one and what to do. The
+command line prints the message and exits with `exit_code`; any other exception is a bug.
 """
 
-# What `pip install` calls the package, as in pyproject.toml; `headway` on PyPI is another project.
+# The name for `pip install`, as in pyproject.toml; `headway` on PyPI is another project.
 DISTRIBUTION = "headway-attention"
 
 
@@ -24,13 +24,13 @@ def install_hint(extra: str) -> str:
 
 
 class HeadwayError(Exception):
-    """What the user can mend. Subclasses say where to look."""
+    """An error that the user can fix. Subclasses say where."""
 
     exit_code = 1
 
 
 class ConfigError(HeadwayError):
-    """The run file or the command line asks for something that does not exist or does not fit."""
+    """A setting of the run file or the command line does not exist or does not fit."""
 
     exit_code = 2
 
@@ -44,7 +44,7 @@ class RunError(HeadwayError):
 
 
 class MissingExtra(HeadwayError):
-    """An optional package is needed for this and is not installed."""
+    """An optional package is needed and not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(

@@ -1,6 +1,6 @@
-"""Tables by name whose rows are imported when they are first used.
+"""Tables by name whose rows are imported on first use.
 
-A program that translates with one model loads one family and one task, not all of them.
+A program that translates with a model loads its family and its task, not all of them.
 """
 
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -11,13 +11,13 @@ Row = TypeVar("Row")
 
 
 class LazyTable(MutableMapping[str, Row], Generic[Row]):
-    """A mapping from names to rows, given as `module:attribute`.
+    """A mapping from names to rows, declared as `module:attribute`.
 
-    Names are known without any import. A row may also be set as it is.
+    Names are known without any import. A row may also be set directly.
 
     Args:
-        package: what relative module names start from.
-        rows: where the row of each name is, such as `.transformer:TRANSFORMER`.
+        package: the package of relative module names.
+        rows: the location of each row by name, such as `.transformer:TRANSFORMER`.
     """
 
     def __init__(self, package: str, rows: Mapping[str, str]) -> None:
@@ -27,8 +27,7 @@ class LazyTable(MutableMapping[str, Row], Generic[Row]):
 
     def __getitem__(self, name: str) -> Row:
         if name not in self._loaded:
-            where = self._rows[name]
-            module, _, attribute = str(where).partition(":")
+            module, _, attribute = str(self._rows[name]).partition(":")
             self._loaded[name] = getattr(import_module(module, self._package), attribute)
         return self._loaded[name]
 

@@ -1,4 +1,4 @@
-"""`RunConfig`: the run file as a typed value, put together from the settings of the rooms."""
+"""`RunConfig`: the run file as a typed value, composed of the settings of the rooms."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,47 +42,46 @@ def _objectives() -> dict[str, type]:
 
 
 def _task_tables() -> list[str]:
-    """The tables of the run file that belong to one task each, which has their name."""
+    """The tables of the run file that belong to the task of the same name."""
     return [name for name in TASKS if name in RunConfig.__dataclass_fields__]
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A run file: everything that decides about a run."""
+    """A run file: all settings of a run."""
 
     data: DataConfig
-    """What to learn from."""
+    """The data of the run."""
     task: Annotated[str, OneOf(lambda: TASKS, task_meanings)] = "translate"
-    """What the model is trained for."""
+    """The task of the model."""
     seed: Annotated[int, Ge(0)] = 1
-    """All randomness comes from it."""
+    """Seed of all random numbers."""
     init: str | None = None
-    """A run directory whose weights and vocabulary to start from: domain adaptation, or fine-tuning
-    for another task, which takes its own head. `[model]` is then that run's, but for the keys that
-    are given."""
+    """A run directory whose weights and vocabulary initialise this run: domain adaptation, or
+    fine-tuning on another task, which gets its own head. Keys of `[model]` then default to that
+    run's."""
     device: str = "auto"
-    """`auto` takes CUDA, then Apple's GPU, then the CPU; or a device by its PyTorch name."""
+    """`auto` chooses CUDA, then Apple's GPU, then the CPU; or a device by its PyTorch name."""
     text: TextConfig = field(default_factory=TextConfig)
-    """How text becomes tokens."""
+    """The tokenizer."""
     model: Annotated[Any, Choice(key="family", table=_FamilyConfigs, default="transformer")] = None
-    """The model. Where no family is named, it is one that fits the task: `transformer` for
-    `translate`, `decoder` for `language`, one that fits the objective for `pretrain`, `encoder` for
-    the others."""
+    """The model. The default family depends on the task: `transformer` for `translate`, `decoder`
+    for `language`, one that fits the objective for `pretrain`, `encoder` for the others."""
     pretrain: Annotated[Any, Choice("objective", _objectives, default="masked")] = None
-    """Of `task = "pretrain"`: what is done to a text, and what is then asked."""
+    """For `task = "pretrain"`: the corruption of a text, and the labels to predict."""
     answer: AnswerConfig | None = None
-    """Of `task = "answer"`: how answers are looked for in texts."""
+    """For `task = "answer"`: the search for answers in texts."""
     tune: FinetuneConfig = field(default_factory=FinetuneConfig)
-    """What of it learns, where it starts from another run."""
+    """The weights that are trained, for a run with `init`."""
     train: TrainConfig = field(default_factory=TrainConfig)
-    """How it learns."""
+    """The training."""
     search: SearchConfig = field(default_factory=SearchConfig)
-    """How outputs are searched for, unless a command says otherwise."""
+    """The search for outputs, unless a command overrides it."""
 
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}")
-        self._settle()
+        self._fill_in()
         self._check_family()
         metrics = list(dict.fromkeys(("auto", "loss", *self.make_task().validated)))
         if self.train.metric not in metrics:
@@ -91,17 +90,17 @@ class RunConfig:
             )
         if self.tune.mode != "full" and self.init is None:
             raise ValueError(
-                f'tune.mode = "{self.tune.mode}" keeps weights as they are, and without init they '
-                'are random; give init = "run directory", or leave it out'
+                f'tune.mode = "{self.tune.mode}" freezes weights, which are random without init; '
+                'set init = "run directory", or leave it out'
             )
         if self.train.patience and self.data.valid is None:
-            raise ValueError("train.patience needs validation data; give data.valid")
+            raise ValueError("train.patience needs validation data; set data.valid")
         self._check_dropout()
         self._check_positions()
 
     @property
     def model_name(self) -> str:
-        """The family of the model, and the preset if its sizes are from one."""
+        """The family of the model, and its preset if it has one."""
         preset = getattr(self.model, "preset", "auto")
         return self.model.family + (f" {preset}" if preset != "auto" else "")
 
@@ -110,8 +109,8 @@ class RunConfig:
         settings = getattr(self, self.task) if self.task in _task_tables() else None
         return make_task(self.task, settings, self.data.max_length)
 
-    def _settle(self) -> None:
-        """Fills in what follows from the task."""
+    def _fill_in(self) -> None:
+        """Fills in the settings that depend on the task."""
         for name in _task_tables():
             usual = TASKS[name].config_class if name == self.task else None
             if getattr(self, name) is None and usual is not None:
@@ -128,17 +127,17 @@ class RunConfig:
             object.__setattr__(self, "text", replace(self.text, begin=True))
 
     def _check_dropout(self) -> None:
-        """That no text is to be cut in several ways which is cut into blocks."""
+        """Refuses BPE dropout for text that is split into blocks, which is tokenized once."""
         cut = sorted(corpus.format for corpus in learned_from(self.data) if is_cut(corpus))
         if self.text.dropout and (cut or self.make_task().in_sentences):
-            what = f'format = "{cut[0]}"' if cut else f'task = "{self.task}"'
+            source = f'format = "{cut[0]}"' if cut else f'task = "{self.task}"'
             raise ValueError(
-                f"text.dropout = {self.text.dropout:g} has no meaning for {what}: what is learned "
-                "from in blocks is cut into tokens once; leave it out"
+                f"text.dropout = {self.text.dropout:g} has no meaning for {source}: text in blocks "
+                "is tokenized once; leave it out"
             )
 
     def _check_positions(self) -> None:
-        """That what has a row for each position has enough of them."""
+        """Refuses lengths beyond the positions of the model."""
         is_learned = getattr(self.model, "positions", None) == "learned"
         too_long = {
             keys: length
@@ -147,7 +146,7 @@ class RunConfig:
         }
         if too_long:
             longest = max(too_long.values())
-            # The number of positions is then that of the run it starts from.
+            # With init, the number of positions is that of the other run.
             remedy = f"raise it to {longest} or lower" if self.init is None else "lower"
             raise ValueError(
                 f"model.max_positions = {self.model.max_positions} is less than the {longest} "
@@ -158,17 +157,17 @@ class RunConfig:
         if getattr(self.model, "score", None) == "location" and self.model.max_positions < longest:
             raise ValueError(
                 f"model.max_positions = {self.model.max_positions} is less than the {longest} "
-                f'tokens that data.max_length allows and model.score = "location" has to know; '
+                f'tokens that data.max_length allows and model.score = "location" needs; '
                 f"raise it to {longest} or lower data.max_length"
             )
 
     def _lengths(self) -> dict[str, int]:
-        """The most tokens that the model sees at once, by the keys that say so."""
+        """The largest number of tokens that the model sees at once, by the keys that set it."""
         are_cut, task = {is_cut(corpus) for corpus in learned_from(self.data)}, self.make_task()
         if task.in_sentences and are_cut:
             return {"data.block": self.data.block}
         is_stream = getattr(self.model, "one_stream", False) and task.has_source
-        if is_stream and "step" in task.needs:  # the source stands before the target
+        if is_stream and "step" in task.needs:  # the source precedes the target
             source, target = self.data.max_length, self.search.max_length
             return {
                 "data.max_length for source and target": 2 * source,
@@ -188,24 +187,23 @@ class RunConfig:
         if task.fits(family):
             return
         able = [name for name, other in FAMILIES.items() if task.fits(other)]
-        needs = f"can {', '.join(sorted(task.needs))}"
-        needs += " and reads a source" if task.has_source else " and goes without a source"
+        needs = "with a source" if task.has_source else "without a source"
+        needs += f" that can {', '.join(sorted(task.needs))}"
         raise ValueError(
-            f"{self.objective_name} needs a model that {needs}, which model.family = "
-            f"{family.name!r} does not; take one of {', '.join(able)}"
+            f"{self.objective_name} needs a model {needs}; model.family = {family.name!r} does not "
+            f"fit, use one of {', '.join(able)}"
         )
 
     @property
     def objective_name(self) -> str:
-        """What the model is trained for, as the run file says it: the task, or its objective where
-        it has one."""
+        """The task as in the run file, or its objective if it has one."""
         if self.pretrain is None:
             return f"task = {self.task!r}"
         return f"pretrain.objective = {self.pretrain.objective!r}"
 
 
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """The run file at `path`, with `data.root` made absolute so that the run can go on anywhere."""
+    """The run file at `path`, with an absolute `data.root`, so that the run can resume anywhere."""
     loaded = configs.load(path, RunConfig, overrides, _with_defaults)
     _refuse_unused_columns(loaded)
     init = None if loaded.init is None else str(Path(loaded.init).expanduser().resolve())
@@ -213,7 +211,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def _refuse_unused_columns(config: RunConfig) -> None:
-    """Refuses a column of a corpus that the task does not read."""
+    """Refuses a column of a corpus that the task does not use."""
     columns = config.make_task().columns
     for split in ("train", "valid", "test"):
         corpora = getattr(config.data, split)
@@ -221,23 +219,22 @@ def _refuse_unused_columns(config: RunConfig) -> None:
             unused = [] if corpus is None else sorted(columns_named(corpus) - set(columns))
             if unused:
                 raise ConfigError(
-                    f"data.{split}: {unused[0]} is no column of task = {config.task!r}, which has "
-                    f"{', '.join(columns)}; leave it out"
+                    f"data.{split}: {unused[0]} is not a column of task = {config.task!r}, which "
+                    f"has {', '.join(columns)}; leave it out"
                 )
 
 
 def _with_defaults(tables: dict[str, Any]) -> dict[str, Any]:
-    """With the family that fits the task where `[model]` names none; with `init`, the keys of
-    `[model]` that are not given are those of that run."""
+    """The tables with defaults in `[model]`: those of the `init` run, or the task's family."""
     init, model = tables.get("init"), tables.get("model", {})
     if not isinstance(model, dict):
-        return tables  # what is wrong is said when it is checked
+        return tables  # parsing reports the error
     if isinstance(init, str):
-        begun = configs.to_dict(_parent_run_config(init).model)
-        if model.get("family", begun["family"]) == begun["family"] and "preset" not in model:
-            return {**tables, "model": begun | model}
-    usual = _usual_family(tables)
-    return tables if usual is None else {**tables, "model": {"family": usual} | model}
+        parent = configs.to_dict(_parent_run_config(init).model)
+        if model.get("family", parent["family"]) == parent["family"] and "preset" not in model:
+            return {**tables, "model": parent | model}
+    family = _default_family(tables)
+    return tables if family is None else {**tables, "model": {"family": family} | model}
 
 
 def _parent_run_config(init: str) -> RunConfig:
@@ -247,8 +244,8 @@ def _parent_run_config(init: str) -> RunConfig:
         raise RunError(f"init: {error}") from error
 
 
-def _usual_family(tables: dict[str, Any]) -> str | None:
-    """The family that is trained for the task of a run file, where it has a task that is known."""
+def _default_family(tables: dict[str, Any]) -> str | None:
+    """The default family for the task of a run file; None if the task is unknown."""
     task: Any = tables.get("task", RunConfig.task)
     if not isinstance(task, str) or task not in TASKS:
         return None
@@ -262,7 +259,7 @@ def _usual_family(tables: dict[str, Any]) -> str | None:
 
 
 def with_absolute_root(config: RunConfig, folder: Path) -> RunConfig:
-    """The same with an absolute `data.root`, found from `folder`."""
+    """The config with an absolute `data.root`, resolved from `folder`."""
     root = data_root(config.data.root, folder).resolve()
     try:
         str(root).encode()
@@ -274,7 +271,7 @@ def with_absolute_root(config: RunConfig, folder: Path) -> RunConfig:
 
 
 def _with_new_names(tables: dict[str, Any], run: RunDir) -> dict[str, Any]:
-    """The tables of a stored run file, with the metric under its name of today."""
+    """The tables of a stored run file, with the current name of the metric."""
     train = tables.get("train", {})
     metric = train.get("metric") if isinstance(train, dict) else None
     if metric not in run.renamed_metrics:
@@ -282,23 +279,23 @@ def _with_new_names(tables: dict[str, Any], run: RunDir) -> dict[str, Any]:
     return {**tables, "train": {**train, "metric": run.renamed_metrics[metric]}}
 
 
-LAST = "search"  # the table that ends a run file as a run directory keeps it
+LAST = "search"  # the last table of a stored run file
 
 
 def load_run_config(run: RunDir) -> RunConfig:
-    """The run file that a run directory keeps.
+    """The run file stored in a run directory.
 
     Raises:
-        RunError: it is damaged; one that was cut off between two lines would else be read as if the
-            rest had its defaults.
+        RunError: it is damaged. A file that was cut off between two lines is recognised by its
+            missing last table; the missing settings would otherwise get their defaults.
     """
-    where = run.path / "run.toml"
+    path = run.path / "run.toml"
     try:
-        given = tomllib.loads(run.read_text("run.toml"))
-        if LAST not in given:
-            raise RunError(f"{where} is damaged (no [{LAST}] at its end); restore it from a copy")
-        return configs.parse(_with_new_names(given, run), RunConfig, str(where))
+        tables = tomllib.loads(run.read_text("run.toml"))
+        if LAST not in tables:
+            raise RunError(f"{path} is damaged (no [{LAST}] at its end); restore it from a copy")
+        return configs.parse(_with_new_names(tables, run), RunConfig, str(path))
     except tomllib.TOMLDecodeError as error:
-        raise RunError(f"{where} is damaged ({error}); restore it from a copy") from None
+        raise RunError(f"{path} is damaged ({error}); restore it from a copy") from None
     except ConfigError as error:
         raise RunError(f"the run cannot be used: {error}") from None

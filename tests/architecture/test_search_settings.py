@@ -175,7 +175,7 @@ assert model.decode(found.tokens) == "a a" and found.finished
 try:
     make_logits_rules(batch, search, eos=1, limits=limits)
 except ValueError as error:
-    assert str(error) == "min_words counts words but no spellings to find it; give spellings="
+    assert str(error) == "min_words counts words, which needs the bytes of tokens; pass spellings="
 else:
     raise AssertionError
 """

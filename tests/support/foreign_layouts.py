@@ -11,7 +11,7 @@ from varied_lines import varied_lines
 
 from headway.text import SpecialTokenTemplate
 from headway.text.pretokenize import build_cutter
-from headway.text.unigram import learn_unigram
+from headway.text.unigram import train_unigram
 
 TEXTS = [
     "the cat sat on the mat .",
@@ -91,7 +91,7 @@ def unigram(names: list[str], splits: bool) -> Tokenizer:
     # The library's trainer never gives the same pieces twice.
     words = Counter(word for text in TEXTS for word in build_cutter(normalizer, cutter)(text))
     alphabet = sorted({character for word in words for character in word})
-    pieces = learn_unigram(words, alphabet, 900 - len(names))
+    pieces = train_unigram(words, alphabet, 900 - len(names))
     controls = [(name, 0.0) for name in names]
     made = Tokenizer(models.Unigram(controls + pieces, unk_id=names.index("<unk>")))
     made.pre_tokenizer = cutter

@@ -191,7 +191,7 @@ def test_what_is_refused(fails, workdir):
         2, "generate", "chain", "a", "--beam", "2", "--top-k", "3"
     )
     assert fails(2, "generate", "chain", "a", "--search", "min_ratio=1.0").startswith(
-        "search.min_ratio follows a source"
+        "search.min_ratio depends on a source"
     )
     assert "temperature" in fails(2, "generate", "chain", "a", "--temperature", "0")
     (workdir / "pairs.tsv").write_text("a b\tc d\n" * 4, "utf-8")

@@ -144,7 +144,10 @@ def test_a_model_that_does_not_fit_is_refused(fails, workdir):
         'task = "language"\ndata.train = "lines.txt"\nmodel.family = "transformer"\n', "utf-8"
     )
     message = fails(2, "train", "odd.toml", "--out", "no")
-    assert "goes without a source, which model.family = 'transformer' does not" in message
+    assert (
+        "a model without a source that can score, step; model.family = 'transformer' does not fit"
+        in message
+    )
     assert not (workdir / "no").exists()
 
 
@@ -241,4 +244,4 @@ def test_a_markov_chain_does_not_translate(fails, workdir):
         'data.train = "pairs.tsv"\nmodel.family = "markov"\n', "utf-8"
     )
     message = fails(2, "train", "pairs.toml", "--out", "no")
-    assert "reads a source, which model.family = 'markov' does not; take one of transf" in message
+    assert "step; model.family = 'markov' does not fit, use one of transf" in message

@@ -199,7 +199,7 @@ def test_a_prefix_for_all_lines(headway, records):
 
 def test_a_prefix_that_cannot_be_written(fails):
     assert fails(1, "translate", "run", "inputs.txt", "--prefix", "six zebra ") == (
-        "inputs.txt:1: the prefix 'six zebra ' cannot be written: the vocabulary reads it as "
+        "inputs.txt:1: the prefix 'six zebra ' cannot be encoded: its tokens decode to "
         "'six ⟨unk⟩'; use words of the training data"
     )
 

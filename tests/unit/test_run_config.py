@@ -1,4 +1,4 @@
-"""Run files as they are read: what follows from the task where it is not given."""
+"""Run files: defaults that depend on the task, and stored run files."""
 
 import pytest
 
@@ -8,15 +8,15 @@ from headway.runs import RunDir
 from headway.tasks import OBJECTIVES, TASKS
 
 
-def written(folder, *lines):
+def write_run_file(folder, *lines):
     path = folder / "run.toml"
     path.write_text("\n".join(lines), "utf-8")
     return path
 
 
 @pytest.mark.parametrize("task", sorted(set(TASKS) - {"pretrain"}))
-def test_a_model_without_a_family_is_of_the_one_that_fits_the_task(tmp_path, task):
-    path = written(
+def test_the_default_family_fits_the_task(tmp_path, task):
+    path = write_run_file(
         tmp_path, f'task = "{task}"', 'data.train = "a.tsv"', "[model]", "dropout = 0.25"
     )
     model = read_config(path).model
@@ -24,8 +24,8 @@ def test_a_model_without_a_family_is_of_the_one_that_fits_the_task(tmp_path, tas
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_a_model_without_a_family_is_of_the_one_that_fits_the_objective(tmp_path, objective):
-    path = written(
+def test_the_default_family_fits_the_objective(tmp_path, objective):
+    path = write_run_file(
         tmp_path,
         'task = "pretrain"',
         f'pretrain.objective = "{objective}"',
@@ -37,15 +37,15 @@ def test_a_model_without_a_family_is_of_the_one_that_fits_the_objective(tmp_path
     assert (model.family, model.dropout) == (OBJECTIVES[objective].family, 0.25)
 
 
-def test_the_family_that_is_named_is_taken(tmp_path):
-    path = written(
+def test_a_named_family_is_used(tmp_path):
+    path = write_run_file(
         tmp_path, 'task = "classify"', 'data.train = "a.tsv"', 'model.family = "recurrent_encoder"'
     )
     assert read_config(path).model.family == "recurrent_encoder"
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         (['task = "tga"', "[model]", "layers = 2"], 'task = "tga": expected one of .*mean "tag"'),
         (["task = 5"], "task = 5: expected one of"),
@@ -54,16 +54,16 @@ def test_the_family_that_is_named_is_taken(tmp_path):
         (["model = 3"], "model = 3: expected a table"),
     ],
 )
-def test_what_the_family_cannot_be_found_from_is_said_in_words(tmp_path, lines, said):
-    with pytest.raises(ConfigError, match=said):
-        read_config(written(tmp_path, 'data.train = "a.tsv"', *lines))
+def test_an_invalid_task_or_table_is_refused_with_a_message(tmp_path, lines, message):
+    with pytest.raises(ConfigError, match=message):
+        read_config(write_run_file(tmp_path, 'data.train = "a.tsv"', *lines))
 
 
 @pytest.mark.parametrize(("number", "metric"), [(1, "ser"), (2, "wer")])
 def test_the_metric_that_format_1_called_wer(tmp_path, number, metric):
-    """Words that are wrong as a whole; since format 2 `wer` counts edits of words."""
+    """In format 1 `wer` was the share of wrong outputs; since format 2 it counts word edits."""
     lines = ["[data]", 'train = "pairs.tsv"', "[train]", 'metric = "wer"', "[search]", "beam = 5"]
-    assert read_config(written(tmp_path, *lines)).train.metric == "wer"
+    assert read_config(write_run_file(tmp_path, *lines)).train.metric == "wer"
     run = RunDir.create(tmp_path / "run", {}, "\n".join(lines))
     header = (run.path / "headway.json").read_text().replace('"format": 2', f'"format": {number}')
     (run.path / "headway.json").write_text(header)

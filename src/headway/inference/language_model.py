@@ -27,7 +27,7 @@ from ..tasks.language_model import Language, window_size
 from ..tasks.lm_windows import Window, window_batches, windows_of
 from ..tasks.losses import forced_log_probs
 from ..tasks.prompt_decoding import PromptDecoder
-from ..text.detokenize import take_up
+from ..text.detokenize import split_prompt
 from ..text.streaming import StreamingDetokenizer
 from .base import TooLong, TrainedModel
 from .evaluation import (
@@ -139,7 +139,7 @@ class TextGenerator:
             DataError: the prompt is too long and is refused, or cannot be tokenised.
         """
         try:
-            tokens, opening = take_up(self.codec.tokenizer, text)
+            tokens, opening = split_prompt(self.codec.tokenizer, text)
         except DataError as error:
             raise DataError(f"{location}: {error}") from None
         longest = self.decoder.longest

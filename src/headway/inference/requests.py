@@ -16,7 +16,7 @@ from ..errors import DataError
 from ..search import Prefix
 from ..search.constraints import Constraints
 from ..tasks.term_constraints import make_constraints
-from ..text.detokenize import begin
+from ..text.detokenize import split_prefix
 
 Term = str | Sequence[str]
 """A word or phrase, or a list of alternatives."""
@@ -207,7 +207,7 @@ class RequestEncoder:
         if not request.prefix.strip():
             return Prefix()
         try:
-            tokens, opening = begin(self.target.tokenizer, request.prefix)
+            tokens, opening = split_prefix(self.target.tokenizer, request.prefix)
             return Prefix(self.target.opened(tokens), opening)
         except DataError as error:
             raise DataError(f"{location}: {error}") from None

@@ -1,13 +1,13 @@
-"""Search: functions over a `StepModel`, the same for every family.
+"""Search: functions over a `StepModel`, which work for every model family.
 
-`greedy` and `beam` look for good outputs, `constrained` for those with given terms, `exhaustive`
-for the best there is; `sample` draws some, `stream` gives one as it grows, `score_targets` scores
-given ones. They are put together from parts, one per file: `candidates` (what may come next),
-`logits_rules` (what may not), `length` (limits and normalisation), `finished` (hypotheses put
-aside), `backtrace` (tokens along the parents). No file here knows a model family.
+`greedy` and `beam` search for good outputs, `constrained` for outputs that contain required terms,
+`exhaustive` for the best output. `sample` draws outputs, `stream` yields the tokens of an output as
+they are chosen, `score_targets` scores known outputs. Their parts have a file each: `candidates`
+(continuations), `logits_rules` (forbidden tokens), `length` (limits and normalisation), `finished`
+(finished hypotheses), `backtrace` (tokens along the parents). No file here knows a model family.
 
-`config` declares the settings and loads no torch, so that a command line can be made from it; the
-other names are loaded when they are first used.
+`config` declares the settings without loading torch, so that a command line can be built from it;
+the other names are loaded on first use.
 """
 
 from importlib import import_module
@@ -19,7 +19,7 @@ from .setting import METHODS, HuggingFaceEntry, NoEntry, PromptUse, Setting
 if TYPE_CHECKING:
     from ..nn.decoding import StepModel
     from .beam_search import beam
-    from .constrained_search import constrained, n_places
+    from .constrained_search import constrained, count_slots
     from .constraints import Constraints, Term
     from .exhaustive_search import ExhaustiveResult, exhaustive
     from .force_decode import score_targets
@@ -50,12 +50,12 @@ __all__ = [
     "Tracer",
     "beam",
     "constrained",
+    "count_slots",
     "exhaustive",
     "greedy",
     "length_limits",
     "length_minimums",
     "make_logits_rules",
-    "n_places",
     "sample",
     "score_targets",
     "stream",
@@ -64,7 +64,7 @@ __all__ = [
 _LOADED_LATER = {
     "..nn.decoding": ["StepModel"],
     ".beam_search": ["beam"],
-    ".constrained_search": ["constrained", "n_places"],
+    ".constrained_search": ["constrained", "count_slots"],
     ".constraints": ["Constraints", "Term"],
     ".exhaustive_search": ["ExhaustiveResult", "exhaustive"],
     ".force_decode": ["score_targets"],

@@ -1,7 +1,6 @@
-"""The tokens and back-pointers of a search, and the hypotheses read back from them.
+"""The tokens and back-pointers of a search, and the hypotheses backtracked from them.
 
-Steps are stored as they come, for the sentences still in the batch; nothing is copied until the
-search is over.
+Each step is stored for the sentences still in the batch; nothing is copied until the search ends.
 """
 
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from .result import Hypothesis
 
 
 class Step(NamedTuple):
-    """One step of a search: `rows` (B',) names its sentences, in order; the rest are (B', N)."""
+    """A step of a search: `rows` (B',) are its sentences, ascending; other fields are (B', N)."""
 
     rows: Tensor
     parent: Tensor
@@ -23,7 +22,7 @@ class Step(NamedTuple):
 
 
 class Backtrace:
-    """What each place in the beam held at each step."""
+    """The parent and the token of each beam slot at each step."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -32,24 +31,24 @@ class Backtrace:
         self.steps.append(Step(rows, parent, token, log_prob))
 
     def backtrack(
-        self, sentence: Tensor, place: Tensor, n_tokens: Tensor
+        self, sentence: Tensor, slot: Tensor, n_tokens: Tensor
     ) -> tuple[list[list[int]], list[list[float]]]:
-        """Tokens and log probabilities of the hypotheses at `place` after `n_tokens` steps.
+        """Tokens and log probabilities of the hypotheses in `slot` after `n_tokens` steps.
 
         Shape: each (M,) -> M lists.
         """
         shape = (len(sentence), len(self.steps))
         tokens = torch.zeros(shape, dtype=torch.long, device=sentence.device)
         log_probs = torch.zeros(shape, device=sentence.device)
-        place = place.clone()
+        slot = slot.clone()
         for index in range(len(self.steps) - 1, -1, -1):
             step = self.steps[index]
             passing = (n_tokens > index).nonzero().squeeze(1)
             row = torch.searchsorted(step.rows, sentence[passing])
-            here = place[passing]
-            tokens[passing, index] = step.token[row, here]
-            log_probs[passing, index] = step.log_prob[row, here]
-            place[passing] = step.parent[row, here]
+            current = slot[passing]
+            tokens[passing, index] = step.token[row, current]
+            log_probs[passing, index] = step.log_prob[row, current]
+            slot[passing] = step.parent[row, current]
         lengths = n_tokens.tolist()
         return (
             [row[:n] for row, n in zip(tokens.tolist(), lengths, strict=True)],
@@ -60,22 +59,22 @@ class Backtrace:
 def read_hypotheses(
     history: Backtrace, finished: FinishedHypotheses, unfinished: FinishedHypotheses, n_best: int
 ) -> list[list[Hypothesis]]:
-    """The finished hypotheses of each sentence, best first, then unfinished ones up to n_best."""
+    """Up to n_best hypotheses of each sentence: finished ones, best first, then unfinished."""
     ends = HypothesisEnds(
         *(torch.cat(both, dim=1) for both in zip(finished.ends, unfinished.ends, strict=True))
     )
     n_finished = finished.ends.score.size(1)
     sentence, column = (ends.score > -torch.inf).nonzero(as_tuple=True)
     chosen = HypothesisEnds(*(field[sentence, column] for field in ends))
-    tokens, log_probs = history.backtrack(sentence, chosen.place, chosen.n_tokens)
+    tokens, log_probs = history.backtrack(sentence, chosen.slot, chosen.n_tokens)
     end_log_probs = chosen.end_log_prob.tolist()
     totals, scores = chosen.log_prob.tolist(), chosen.score.tolist()
 
-    found: list[list[Hypothesis]] = [[] for _ in range(ends.score.size(0))]
-    for i, (row, place) in enumerate(zip(sentence.tolist(), column.tolist(), strict=True)):
-        if len(found[row]) == n_best:
+    hypotheses: list[list[Hypothesis]] = [[] for _ in range(ends.score.size(0))]
+    for i, (row, rank) in enumerate(zip(sentence.tolist(), column.tolist(), strict=True)):
+        if len(hypotheses[row]) == n_best:
             continue
-        is_finished = place < n_finished
+        is_finished = rank < n_finished
         steps = [*log_probs[i], end_log_probs[i]] if is_finished else log_probs[i]
-        found[row].append(Hypothesis(tokens[i], totals[i], scores[i], steps, is_finished))
-    return found
+        hypotheses[row].append(Hypothesis(tokens[i], totals[i], scores[i], steps, is_finished))
+    return hypotheses

@@ -1,9 +1,9 @@
-"""Beam search (k hypotheses per sentence, finished ones put aside, the beam refilled).
+"""Beam search: k live hypotheses per sentence; a finished one is stored and its slot refilled.
 
-A sentence is done when its stop rule says so, at its length limit, or when nothing can follow. What
-is alive is indexed by row of the present batch, what is remembered by sentence of the original one;
-`rows` leads from one to the other. Done sentences go on as empty rows until enough of them leave
-together, because a batch that shrinks is copied.
+A sentence is done when its stop rule applies, at its length limit, or when nothing can follow. Live
+hypotheses are indexed by row of the current batch, stored ones by sentence of the original batch;
+`rows` maps rows to sentences. Done sentences stay as empty rows until enough of them can be removed
+at once, because shrinking a batch copies it.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from .result import Hypothesis
 from .trace import Tracer
 
 DEFAULT = SearchConfig()
-LEAVE = 0.125  # the share of done sentences from which on they leave the batch
+LEAVE = 0.125  # share of done sentences at which they are removed from the batch
 
 
 @torch.inference_mode()
@@ -42,18 +42,18 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """The n best hypotheses of each sentence, best first.
 
-    Finished hypotheses come first. Where fewer than `n_best` finished, the best of those still
-    alive at the length limit follow with `finished=False`. Where none finished and nothing can
-    follow (a model may call every token impossible), the last ones alive are returned, so every
-    sentence has at least one hypothesis.
+    Finished hypotheses come first. If fewer than `n_best` finished, the best ones alive at the
+    length limit follow with `finished=False`. If none finished and nothing can follow (a model may
+    give every token probability 0), the last live ones are returned, so every sentence has at least
+    one hypothesis.
 
     Args:
-        limits: largest `|y|` per sentence (B,), END counted; from the source when not given.
+        limits: largest `|y|` per sentence (B,), END counted; by default from the source.
         normalise: False takes the logits as log probabilities, for tables whose rows do not sum
             to one.
-        rules: what may not come next; by the settings when not given.
-        prefix: tokens that every hypothesis goes on from (B, P), in no output.
-        tracer: told of every step.
+        rules: rules for forbidden tokens; by default those of the settings.
+        prefix: tokens that every hypothesis continues (B, P); outputs omit them.
+        tracer: records every step.
     """
     limits = length_limits(batch, config) if limits is None else limits
     if not len(limits):
@@ -61,13 +61,13 @@ def beam(
     rules = make_logits_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
     search = _Beam(limits, eos, config, tracer)
     tokens = first_tokens(limits, bos, prefix)[:, None]  # (B, 1, 1 + P)
-    past = tokens[..., :0]  # (B, N, n): only rules look at it
+    past = tokens[..., :0]  # (B, N, n): only rules use it
     state = model.start(batch)
     while True:
         logits, state = model.step(tokens, state)
         ban = None if rules is None else partial(rules.apply, past=past, rows=search.rows)
-        going = search.advance(best_candidates(logits, search.live, config.beam, normalise, ban))
-        parent, tokens = going.parent, going.token[..., None]
+        kept = search.advance(best_candidates(logits, search.live, config.beam, normalise, ban))
+        parent, tokens = kept.parent, kept.token[..., None]
         if search.is_done.all():
             return read_hypotheses(
                 search.history, search.finished, search.unfinished, config.n_best
@@ -82,18 +82,18 @@ def beam(
 
 
 def first_tokens(limits: Tensor, bos: int, prefix: Tensor | None) -> Tensor:
-    """What stands before the first token that is chosen: begin mark and prefix, (B, 1 + P)."""
-    begin = torch.full((len(limits), 1), bos, device=limits.device)
-    return begin if prefix is None else torch.cat([begin, prefix], dim=1)
+    """The tokens before the first chosen one: BOS and the prefix, (B, 1 + P)."""
+    start = torch.full((len(limits), 1), bos, device=limits.device)
+    return start if prefix is None else torch.cat([start, prefix], dim=1)
 
 
 class _Beam:
-    """What a beam search knows between two steps of the model.
+    """The state of a beam search between two steps of the model.
 
     Attributes:
-        rows: which sentence each row of the batch is (B,).
-        live: log probabilities of the live hypotheses (B, N), -inf for an empty place.
-        is_done: rows that only wait to leave (B,).
+        rows: the sentence of each row of the batch (B,).
+        live: log probabilities of the live hypotheses (B, N), -inf for an empty slot.
+        is_done: rows to be removed from the batch (B,).
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class _Beam:
         n_sentences, device = len(limits), limits.device
         self.limits, self.eos, self.config, self.tracer = limits, eos, config, tracer
         self.rows = torch.arange(n_sentences, device=device)
-        self.live = torch.zeros(n_sentences, 1, device=device)  # one until the first step
+        self.live = torch.zeros(n_sentences, 1, device=device)  # one slot until the first step
         self.is_done = torch.zeros(n_sentences, dtype=torch.bool, device=device)
         self.finished = FinishedHypotheses(n_sentences, config.n_best, device)
         self.unfinished = FinishedHypotheses(n_sentences, config.n_best, device)
@@ -110,40 +110,40 @@ class _Beam:
         self.n_tokens = 0  # of every live hypothesis
 
     def advance(self, best: Candidates) -> Candidates:
-        """Takes the candidates of one step; those that go on are returned and live."""
+        """Processes the candidates of a step; returns the new live hypotheses."""
         rows, alpha = self.rows, self.config.alpha
-        ended, going = split_ended(best, self.eos, self.config.beam)
+        ended, kept = split_ended(best, self.eos, self.config.beam)
         if self.tracer is not None:
             self.tracer.record(rows, best, self.n_tokens)
-        self.history.append(rows, going.parent, going.token, going.token_log_prob)
+        self.history.append(rows, kept.parent, kept.token, kept.token_log_prob)
         self.finished.add(
             rows,
             finished_ends(ended.log_prob, ended.token_log_prob, ended.parent, self.n_tokens, alpha),
         )
-        is_stuck = (going.log_prob == -torch.inf).all(dim=1)
+        is_stuck = (kept.log_prob == -torch.inf).all(dim=1)
         if is_stuck.any():
             is_lost = is_stuck & (self.finished.count[rows] == 0)
             lost = unfinished_ends(self.live[is_lost], self.n_tokens, alpha)
             self.unfinished.add(rows[is_lost], lost)
         self.n_tokens += 1
-        is_long = self.limits <= self.n_tokens
-        if is_long.any():
-            cut = unfinished_ends(going.log_prob[is_long], self.n_tokens, alpha)
-            self.unfinished.add(rows[is_long], cut)
-        self.is_done = is_stuck | is_long | self._can_stop(going)
-        self.live = going.log_prob.masked_fill(self.is_done[:, None], -torch.inf)
-        return going
+        is_at_limit = self.limits <= self.n_tokens
+        if is_at_limit.any():
+            cut = unfinished_ends(kept.log_prob[is_at_limit], self.n_tokens, alpha)
+            self.unfinished.add(rows[is_at_limit], cut)
+        self.is_done = is_stuck | is_at_limit | self._can_stop(kept)
+        self.live = kept.log_prob.masked_fill(self.is_done[:, None], -torch.inf)
+        return kept
 
     def leave(self) -> Tensor:
-        """Lets the done sentences go; gives the rows that stay."""
+        """Removes the done sentences; returns the rows that stay."""
         stay = (~self.is_done).nonzero().squeeze(1)
         self.rows, self.limits, self.live = self.rows[stay], self.limits[stay], self.live[stay]
         self.is_done = self.is_done[stay]
         return stay
 
-    def _can_stop(self, going: Candidates) -> Tensor:
+    def _can_stop(self, kept: Candidates) -> Tensor:
         """Which sentences the stop rule ends (B,)."""
         if self.config.stop == "finished":
             return self.finished.count[self.rows] >= self.config.beam
-        bound = best_attainable(going.log_prob, self.n_tokens, self.limits, self.config.alpha)
+        bound = best_attainable(kept.log_prob, self.n_tokens, self.limits, self.config.alpha)
         return self.finished.worst(self.rows) >= bound.amax(dim=1)

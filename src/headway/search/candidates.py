@@ -1,7 +1,7 @@
-"""What may come next: the best continuations of the live hypotheses, and which of them end.
+"""The best continuations of the live hypotheses, split into those that end and those that do not.
 
-Normalisation is one log-sum-exp per hypothesis, applied to the few logits that were chosen.
-Impossible continuations have log probability -inf and stay so; they never become NaN.
+Normalisation is one log-sum-exp per hypothesis, applied only to the chosen logits. Impossible
+continuations keep log probability -inf; they never become NaN.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from ..errors import RunError
 from ..nn.decoding import select
 
 BLOCK = 64
-LARGE = 2**18  # logits from which on maxima of blocks pay
+LARGE = 2**18  # number of logits from which block maxima are faster
 
 
 class Candidates(NamedTuple):
     """Continuations of a sentence's hypotheses, best first. Shape: each (B, C)."""
 
     log_prob: Tensor
-    """Of the whole hypothesis; -inf marks an empty place."""
+    """Of the whole hypothesis; -inf if the entry is empty."""
     token_log_prob: Tensor
     parent: Tensor
     """Index of the hypothesis that is continued."""
@@ -33,20 +33,21 @@ class Candidates(NamedTuple):
 
 
 def log_normaliser(logits: Tensor, largest: Tensor) -> Tensor:
-    """log sum exp of logits (..., V), given the largest of each row (..., 1) -> (..., 1).
+    """log sum exp of logits (..., V), from the largest of each row (..., 1) -> (..., 1).
 
-    A row of -inf alone gives 0, so that subtracting it leaves -inf.
+    A row of only -inf gives 0, so that subtracting it leaves -inf.
     """
-    # The fused softmax is the fastest way through a long row; its largest entry holds the sum.
+    # Fused softmax is the fastest pass over a long row; its largest entry is
+    # 1 / sum(exp(logits - largest)).
     top = logits.softmax(dim=-1).amax(dim=-1, keepdim=True)
     return torch.where(largest == -torch.inf, 0.0, largest - top.log())
 
 
 def check_numbers(log_probs: Tensor) -> None:
-    """Refuses NaN, which would otherwise win or vanish without a word.
+    """Refuses NaN, which would otherwise win or disappear silently.
 
     Raises:
-        RunError: the model does not compute any more.
+        RunError: a log probability is NaN.
     """
     if log_probs.isnan().any():
         raise RunError(
@@ -60,18 +61,18 @@ def best_candidates(
     live: Tensor,
     k: int,
     normalise: bool = True,
-    apply: Callable[[Tensor], None] | None = None,
+    ban: Callable[[Tensor], None] | None = None,
 ) -> Candidates:
     """The 2k best continuations of each sentence, best first.
 
-    Each hypothesis can end in one way only, so these hold the best k that go on and every END
-    among the k best.
+    Each hypothesis can end in one way only, so these include the best k that do not end and every
+    END among the k best.
 
     Args:
-        live: log probabilities of the hypotheses so far (B, N), N <= k, -inf for an empty place.
+        live: log probabilities of the hypotheses so far (B, N), N <= k, -inf for an empty slot.
         normalise: False takes the logits as log probabilities.
-        ban: sets logits of what must not come next to -inf, in place; the others keep the
-            probability they had.
+        ban: sets logits of forbidden tokens to -inf, in place; the other tokens keep their
+            probabilities.
 
     Shape: logits (B, N, V).
     """
@@ -79,8 +80,8 @@ def best_candidates(
     normaliser = torch.zeros_like(live)
     if normalise:
         normaliser = log_normaliser(logits, logits.amax(dim=-1, keepdim=True)).squeeze(-1)
-    if apply is not None:
-        apply(logits)
+    if ban is not None:
+        ban(logits)
     parent, token = _largest(logits, live - normaliser, 2 * k)
     sentence = torch.arange(logits.size(0), device=logits.device)[:, None]
     token_log_prob = logits[sentence, parent, token] - normaliser.gather(1, parent)
@@ -99,7 +100,7 @@ def _largest(logits: Tensor, offset: Tensor, width: int) -> tuple[Tensor, Tensor
         totals = (values + offset[..., None]).flatten(1)
         chosen = totals.topk(min(width, totals.size(1)), dim=1).indices
         return chosen // columns.size(2), columns.flatten(1).gather(1, chosen)
-    # The largest entries stand in the blocks with the largest maxima. Finding maxima is many times
+    # The largest entries are in the blocks with the largest maxima. Finding maxima is many times
     # faster than sorting, and only the chosen blocks are sorted.
     n_blocks, rest = divmod(V, BLOCK)
     blocks = logits[..., : V - rest].unflatten(-1, (n_blocks, BLOCK))
@@ -108,24 +109,24 @@ def _largest(logits: Tensor, offset: Tensor, width: int) -> tuple[Tensor, Tensor
     row, block = best // n_blocks, best % n_blocks
     sentence = torch.arange(logits.size(0), device=logits.device)[:, None]
     inside = blocks[sentence, row, block] + offset.gather(1, row)[..., None]  # (B, C, BLOCK)
-    outside = logits[..., V - rest :] + offset[..., None]  # (B, N, rest): fills no block
+    outside = logits[..., V - rest :] + offset[..., None]  # (B, N, rest): the partial block
     totals = torch.cat([inside.flatten(1), outside.flatten(1)], dim=1)
     chosen = totals.topk(min(width, totals.size(1)), dim=1).indices
     beyond = chosen - inside[0].numel()
-    place = (chosen // BLOCK).clamp(max=best.size(1) - 1)
+    position = (chosen // BLOCK).clamp(max=best.size(1) - 1)
     at_end = beyond >= 0
     return (
-        torch.where(at_end, beyond // max(rest, 1), row.gather(1, place)),
+        torch.where(at_end, beyond // max(rest, 1), row.gather(1, position)),
         torch.where(
             at_end,
             V - rest + beyond % max(rest, 1),
-            block.gather(1, place) * BLOCK + chosen % BLOCK,
+            block.gather(1, position) * BLOCK + chosen % BLOCK,
         ),
     )
 
 
 def split_ended(candidates: Candidates, eos: int, k: int) -> tuple[Candidates, Candidates]:
-    """Those that end and those that go on, at most k of each.
+    """The candidates that end and those that do not, at most k of each.
 
     An END counts only among the k best candidates: a hypothesis finishes when it would have stayed
     in the beam, which makes a beam of one greedy search.
@@ -134,6 +135,6 @@ def split_ended(candidates: Candidates, eos: int, k: int) -> tuple[Candidates, C
     is_end = candidates.token == eos
     top = Candidates(*(field[:, :k] for field in candidates))
     ended = top._replace(log_prob=top.log_prob.masked_fill(~is_end[:, :k], -torch.inf))
-    going = candidates._replace(log_prob=candidates.log_prob.masked_fill(is_end, -torch.inf))
-    # In the order of the candidates, also where scores are tied: a trace relies on it.
-    return ended, going.take(is_end.byte().argsort(dim=1, stable=True)[:, :k])
+    kept = candidates._replace(log_prob=candidates.log_prob.masked_fill(is_end, -torch.inf))
+    # In the order of the candidates, even if scores are tied: a trace relies on it.
+    return ended, kept.take(is_end.byte().argsort(dim=1, stable=True)[:, :k])

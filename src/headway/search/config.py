@@ -1,7 +1,7 @@
-"""The settings of a search, each with all that others need to know of it.
+"""The settings of a search, each with the declarations that other rooms read (`setting.py`).
 
-The docstring below a setting is its manual; the first sentence is also the help of its flag and the
-description of its field in requests.
+The docstring below a setting is its manual. The first sentence is also the help text of its flag
+and the description of its field in requests.
 """
 
 import json
@@ -16,18 +16,18 @@ from annotated_types import Ge, Gt, Le
 from .setting import HuggingFaceEntry, Method, NoEntry, PromptUse, Setting, setting, settings_of
 
 LARGEST_ALPHA = 10.0
-"""Of requests: beyond, length normalisation leaves the range of floating-point numbers."""
+"""Largest value in requests: beyond it, length normalisation overflows floating-point numbers."""
 SAMPLING_TEMPERATURE = 0.8
-"""After prompts, where neither the run nor the caller says how to draw: each odd token misleads all
-that follow, so that likely ones are somewhat preferred."""
+"""For prompts, if neither the run nor the caller sets a temperature. Each unlikely token misleads
+all that follow it, so likely tokens are somewhat preferred."""
 
 _REQUESTS = ("translate", "generate", "inspect")
-_NO_SOURCE = "follows a source, and a prompt is none; take {}"
+_NO_SOURCE = "depends on a source, which a prompt is not; use {}"
 
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """How outputs are searched for."""
+    """Settings of the search for outputs."""
 
     method: Method = setting(  # noqa: RUF009 (it makes a dataclass field)
         default="beam",
@@ -36,9 +36,9 @@ class SearchConfig:
         hugging_face=HuggingFaceEntry("do_sample", is_read=False),
         ctranslate2=False,
     )
-    """`beam` keeps the `beam` best hypotheses at each step; `sample` draws outputs at random, as
-    likely as the model finds them; `exhaustive` looks for the very best output until that is
-    proven, which takes short outputs or a small vocabulary."""
+    """`beam` keeps the `beam` best hypotheses at each step; `sample` draws outputs from the model's
+    distribution; `exhaustive` searches until an output is proven to be the best, which needs short
+    outputs or a small vocabulary."""
 
     beam: Annotated[int, Ge(1)] = setting(
         default=5,
@@ -90,24 +90,24 @@ class SearchConfig:
         requests=_REQUESTS,
         cost="tokens",
     )
-    """The longest output in tokens, end token counted. It holds whatever the input."""
+    """The longest output in tokens, end token counted. It applies to every input."""
 
     max_ratio: Annotated[float, Ge(0)] = setting(
         default=2.0,
         validation=True,
         prompts=PromptUse(refusal=_NO_SOURCE.format("max_length")),
-        hugging_face=NoEntry("no limit follows the input", is_refused=False),
+        hugging_face=NoEntry("no limit depends on the input", is_refused=False),
         ctranslate2=True,
         usual="1 to 3",
     )
-    """With `max_extra`, a limit that follows the input: an output has at most
+    """With `max_extra`, a limit that depends on the input: an output has at most
     `max_ratio * source tokens + max_extra` tokens, end token counted."""
 
     max_extra: Annotated[int, Ge(0)] = setting(
         default=10,
         validation=True,
         prompts=PromptUse(refusal=_NO_SOURCE.format("max_length")),
-        hugging_face=NoEntry("no limit follows the input", is_refused=False),
+        hugging_face=NoEntry("no limit depends on the input", is_refused=False),
         ctranslate2=True,
     )
     """Tokens allowed on top of `max_ratio` times the source length."""
@@ -123,20 +123,20 @@ class SearchConfig:
         requests=("generate",),
         cost="tokens",
     )
-    """The shortest output in tokens, end token counted. Where the longest allowed is shorter, that
-    length. 2 forbids the empty output."""
+    """The shortest output in tokens, end token counted. If the length limit is lower, the limit
+    applies. 2 forbids the empty output."""
 
     min_ratio: Annotated[float, Ge(0)] = setting(
         default=0.0,
         validation=True,
         prompts=PromptUse(refusal=_NO_SOURCE.format("min_length")),
-        hugging_face=NoEntry("no limit follows the input"),
+        hugging_face=NoEntry("no limit depends on the input"),
         ctranslate2=False,
         methods=("beam", "sample"),
         usual="0 to 1",
     )
-    """A minimum that follows the input: an output has at least `min_ratio * source tokens` tokens,
-    end token counted. The larger of this and `min_length` holds."""
+    """A minimum that depends on the input: an output has at least `min_ratio * source tokens`
+    tokens, end token counted. The larger of this and `min_length` applies."""
 
     no_repeat: Annotated[int, Ge(0)] = setting(
         default=0,
@@ -148,8 +148,8 @@ class SearchConfig:
         commands=("translate", "generate"),
         requests=("generate",),
     )
-    """No n-gram of this many tokens occurs twice; 3 stops loops, 0 is off. 3 seldom harms; 1
-    forbids every token a second time. A beginning that was asked for may repeat."""
+    """No n-gram of this many tokens occurs twice; 3 stops loops, 0 disables the check. 3 seldom
+    harms; 1 forbids every token a second time. A required prefix may repeat."""
 
     stop: Literal["finished", "safe"] = setting(
         default="finished",
@@ -160,9 +160,9 @@ class SearchConfig:
         methods=("beam",),
         commands=("translate",),
     )
-    """When a beam search ends: `finished`, once `beam` hypotheses have ended; `safe`, once nothing
-    alive could still win. Both end at the length limit. With `safe` no hypothesis still alive could
-    score above the `n_best` found, so that searching on could not change the answer. For
+    """When a beam search ends: `finished`, once `beam` hypotheses have ended; `safe`, once no live
+    hypothesis can win. Both end at the length limit. With `safe`, no live hypothesis can score
+    above the `n_best` finished ones, so that a longer search would not change the result. For
     `method = "beam"`."""
 
     temperature: Annotated[float, Gt(0)] = setting(
@@ -175,8 +175,8 @@ class SearchConfig:
         commands=("translate", "generate"),
         requests=("generate",),
     )
-    """Below 1 likely tokens become likelier, above 1 the choice more even. Logits are divided by it
-    before a token is drawn. For `method = "sample"`."""
+    """Below 1 likely tokens become likelier, above 1 less likely. Logits are divided by it before a
+    token is drawn. For `method = "sample"`."""
 
     top_k: Annotated[int, Ge(0)] = setting(
         default=0,
@@ -188,7 +188,7 @@ class SearchConfig:
         commands=("translate", "generate"),
         requests=("generate",),
     )
-    """Draw among this many of the likeliest tokens; 0 is off. For `method = "sample"`."""
+    """Draw among this many of the likeliest tokens; 0 means all. For `method = "sample"`."""
 
     top_p: Annotated[float, Gt(0), Le(1)] = setting(
         default=1.0,
@@ -200,8 +200,8 @@ class SearchConfig:
         commands=("translate", "generate"),
         requests=("generate",),
     )
-    """Draw among the fewest tokens that are this probable together; 1 is off. The likeliest come
-    first; probabilities are those after `temperature` and `top_k`. For `method = "sample"`."""
+    """Draw among the fewest likeliest tokens whose probabilities sum to this; 1 means all.
+    Probabilities are taken after `temperature` and `top_k`. For `method = "sample"`."""
 
     seed: Annotated[int, Ge(0)] = setting(
         default=1,
@@ -220,14 +220,14 @@ class SearchConfig:
         default=100_000,
         validation=False,
         prompts=PromptUse(
-            refusal="is of exhaustive search, which is for short outputs; leave it out"
+            refusal="belongs to exhaustive search, which is for short outputs; leave it out"
         ),
         hugging_face=NoEntry("only beam and sample"),
         ctranslate2=False,
         methods=("exhaustive",),
         commands=("search-report",),
     )
-    """Hypotheses that an exhaustive search looks at for one input. When they are used up, the best
+    """Hypotheses that an exhaustive search expands for one input. When they are used up, the best
     output so far is returned as not proven. For `method = "exhaustive"`."""
 
     def __post_init__(self) -> None:
@@ -239,7 +239,7 @@ class SearchConfig:
         if not 0 < self.temperature < math.inf:
             raise ValueError(
                 f"temperature={self.temperature} is not a finite number above 0; for the likeliest "
-                f'token at each step take method = "beam" with beam = 1'
+                f'token at each step use method = "beam" with beam = 1'
             )
         self._check_n_best()
         self._check_method()
@@ -257,7 +257,7 @@ class SearchConfig:
             )
 
     def _check_method(self) -> None:
-        """Refuses a setting that was changed for nothing."""
+        """Refuses a changed setting that the method does not use."""
         for name, declared in SETTINGS.items():
             value, usual = getattr(self, name), declared.default
             if self.method not in declared.methods and value != usual:

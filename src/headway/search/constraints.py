@@ -1,7 +1,7 @@
-"""What a sentence must say and must not say, as plain data, and how far a hypothesis has come.
+"""Required and forbidden terms of a sentence, as plain data, and the progress of hypotheses.
 
-A term is met by the text, as whole words, whatever tokens wrote it; its writings only tell a search
-which tokens lead there. How text is made of tokens and what a whole word is comes in as callables.
+A term is met if the text contains it as whole words, whatever the tokens; its token sequences only
+guide the search. Callables decode tokens and match whole words.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +12,12 @@ from typing import NamedTuple, Protocol
 Text = Callable[[Sequence[int]], str]
 """The text of some tokens."""
 
-_MID_CHARACTER = "\ufffd"  # what bytes decode to that are not a whole character yet
-_IDLE = 1 << 30  # tokens left of the nearest term when no writing is under way
+_MID_CHARACTER = "\ufffd"  # decoded from bytes that are not a whole character yet
+_IDLE = 1 << 30  # tokens left of the nearest term if there is no partial match
 
 
 class Matcher(Protocol):
-    """Whether a text holds a term as whole words."""
+    """Whether a text contains a term as whole words."""
 
     def __call__(self, text: str, ended: bool = True) -> bool:
         """`ended` is False if more text may follow and undo a match at the very end."""
@@ -29,15 +29,15 @@ class Term:
     """A word or a phrase.
 
     Attributes:
-        text: what messages call it.
-        writings: token sequences that write it, such as with and without a space before it. None
-            at all means that the vocabulary cannot write it.
-        fits: whether the term may be what was added to a first text to make it the second; where
-            the first one ends in the same character, the answer is the same.
+        text: its name in messages.
+        token_sequences: token sequences that decode to it, such as with and without a space before
+            it. Empty if the vocabulary cannot express it.
+        fits: whether the term may extend a first text to a second one. The answer depends only on
+            the last character of the first text and on the added text.
     """
 
     text: str
-    writings: tuple[tuple[int, ...], ...]
+    token_sequences: tuple[tuple[int, ...], ...]
     is_in: Matcher
     fits: Callable[[str, str], bool] = lambda before, after: True
 
@@ -47,7 +47,7 @@ class Constraints:
     """The terms of one sentence.
 
     Attributes:
-        required: groups of alternatives; one term of each group must appear.
+        required: groups of alternatives; a term of each group must appear.
         forbidden: terms that may not appear.
     """
 
@@ -59,8 +59,8 @@ class Constraints:
 
     @cached_property
     def possible(self) -> tuple[tuple[Term, ...], ...]:
-        """The required groups that can be written, each without what cannot."""
-        groups = (tuple(term for term in group if term.writings) for group in self.required)
+        """The required groups, without the terms that the vocabulary cannot express."""
+        groups = (tuple(term for term in group if term.token_sequences) for group in self.required)
         return tuple(group for group in groups if group)
 
     def unmet(self, text: str) -> tuple[str, ...]:
@@ -72,12 +72,12 @@ class Constraints:
         )
 
     def is_broken(self, text: str, ended: bool) -> bool:
-        """Whether a forbidden term stands in the text."""
+        """Whether the text contains a forbidden term."""
         return any(term.is_in(text, ended=ended) for term in self.forbidden)
 
 
 class PartialMatch(NamedTuple):
-    """A writing of a required term that is under way."""
+    """A token sequence of a required term, of which `n_done` tokens are decoded."""
 
     group: int
     tokens: tuple[int, ...]
@@ -85,20 +85,20 @@ class PartialMatch(NamedTuple):
 
 
 class ConstraintState(NamedTuple):
-    """Where a hypothesis stands with its constraints."""
+    """The progress of a hypothesis with its constraints."""
 
     text: str
     met: frozenset[int]
-    """Required groups whose term stands in the text, if it ends here."""
-    under_way: tuple[PartialMatch, ...]
+    """Required groups with a term in the text, if it ends here."""
+    matches: tuple[PartialMatch, ...]
     n_left: int
-    """Tokens left of the term that is nearest to its end."""
+    """Tokens left of the partial match that is nearest to its end."""
     may_end: bool
-    """Whether nothing forbidden stands in the text, if it ends here."""
+    """Whether the text contains no forbidden term, if it ends here."""
 
     @property
     def level(self) -> tuple[int, int, bool]:
-        """How much is done; a text that may not end must turn what it has into a longer word."""
+        """Progress; a text that may not end must continue its last word into a longer one."""
         return len(self.met), -self.n_left, self.may_end
 
 
@@ -106,10 +106,10 @@ INITIAL = ConstraintState("", frozenset(), (), _IDLE, True)
 
 
 class TextSoFar:
-    """The text of hypotheses that grow by a token, without decoding them from the start each time.
+    """Decodes hypotheses that grow token by token, without decoding all tokens each time.
 
-    What a token adds is kept once it was seen. At the start of a text and inside a character it
-    depends on its neighbours, and everything is decoded.
+    The text that a token adds is cached. At the start of a text and inside a character it depends
+    on the neighbours, and all tokens are decoded.
     """
 
     def __init__(self, text: Text) -> None:
@@ -117,7 +117,7 @@ class TextSoFar:
         self._added: dict[int, str] = {}
 
     def grow(self, before: str, tokens: tuple[int, ...]) -> str:
-        """The text of `tokens`, which without the last of them is `before`."""
+        """The text of `tokens`; `before` is the text without the last token."""
         if not before or before.endswith(_MID_CHARACTER):
             return self.decode(tokens)
         added = self._added.get(tokens[-1])
@@ -130,21 +130,21 @@ class TextSoFar:
 
 
 class Tracker:
-    """Follows the hypotheses of one sentence through its constraints."""
+    """Tracks how hypotheses of a sentence meet its constraints."""
 
     def __init__(self, constraints: Constraints, texts: TextSoFar) -> None:
         self.constraints = constraints
         self._texts = texts
-        self._may_begin: dict[tuple[str, tuple[int, ...]], bool] = {}
+        self._can_start: dict[tuple[str, tuple[int, ...]], bool] = {}
 
     def follow(
-        self, before: str, tokens: tuple[int, ...], writings: Sequence[PartialMatch]
+        self, before: str, tokens: tuple[int, ...], matches: Sequence[PartialMatch]
     ) -> ConstraintState | None:
-        """Where a hypothesis stands after the last of its tokens; None if it says what it may not.
+        """The state of a hypothesis after its last token; None if it contains a forbidden term.
 
         Args:
             before: its text without the last token.
-            writings: those that were under way or might begin with it.
+            matches: the partial matches before the last token, and those that may start with it.
         """
         if not self.constraints:
             return INITIAL
@@ -152,49 +152,49 @@ class Tracker:
         if self.constraints.is_broken(text, ended=False):
             return None
         met = self._met(text)
-        under_way = []
-        for writing in writings:
-            done = writing.n_done + 1
-            # A writing that is over and has not met its term was joined to other letters.
-            goes_on = writing.group not in met and done < len(writing.tokens)
-            if goes_on and writing.tokens[done - 1] == tokens[-1]:
-                under_way.append(writing._replace(n_done=done))
-        left = min((len(w.tokens) - w.n_done for w in under_way), default=_IDLE)
+        continued = []
+        for match in matches:
+            n_done = match.n_done + 1
+            # If a sequence is complete but its term is not met, it was joined to other letters.
+            is_partial = match.group not in met and n_done < len(match.tokens)
+            if is_partial and match.tokens[n_done - 1] == tokens[-1]:
+                continued.append(match._replace(n_done=n_done))
+        left = min((len(match.tokens) - match.n_done for match in continued), default=_IDLE)
         may_end = not self.constraints.is_broken(text, ended=True)
-        return ConstraintState(text, met, tuple(under_way), left, may_end)
+        return ConstraintState(text, met, tuple(continued), left, may_end)
 
-    def openings(
-        self, tokens: tuple[int, ...], standing: ConstraintState
+    def new_matches(
+        self, tokens: tuple[int, ...], state: ConstraintState
     ) -> Iterator[PartialMatch]:
-        """The writings that may begin after `tokens` and give whole words."""
-        if standing.text.endswith(_MID_CHARACTER):
+        """Matches that may start after `tokens` and give whole words."""
+        if state.text.endswith(_MID_CHARACTER):
             return
         for number, group in enumerate(self.constraints.possible):
-            if number in standing.met:
+            if number in state.met:
                 continue
             for term in group:
-                for writing in term.writings:
-                    place = (standing.text[-1:], writing)
-                    if place not in self._may_begin:
-                        after = self._texts.decode((*tokens, *writing))
-                        fits = term.is_in(after) and term.fits(standing.text, after)
-                        self._may_begin[place] = fits
-                    if self._may_begin[place]:
-                        yield PartialMatch(number, writing, 0)
+                for sequence in term.token_sequences:
+                    key = (state.text[-1:], sequence)
+                    if key not in self._can_start:
+                        after = self._texts.decode((*tokens, *sequence))
+                        fits = term.is_in(after) and term.fits(state.text, after)
+                        self._can_start[key] = fits
+                    if self._can_start[key]:
+                        yield PartialMatch(number, sequence, 0)
 
-    def is_complete(self, standing: ConstraintState) -> bool:
-        """Whether all that can be met is met, if the text ends here."""
-        return len(standing.met) == len(self.constraints.possible)
+    def is_complete(self, state: ConstraintState) -> bool:
+        """Whether all groups that can be met are met, if the text ends here."""
+        return len(state.met) == len(self.constraints.possible)
 
     def n_allowed(self, tokens: tuple[int, ...]) -> int:
-        """How many of the tokens can stay if nothing follows and nothing forbidden may be left."""
+        """The number of tokens to keep so that the text ends without a forbidden term."""
         n = len(tokens)
         while n and self.constraints.is_broken(self._texts.decode(tokens[:n]), ended=True):
             n -= 1
         return n
 
     def unmet(self, tokens: tuple[int, ...]) -> tuple[str, ...]:
-        """What is missing if nothing follows the tokens."""
+        """The required groups that are missing if the text ends here."""
         if not self.constraints.required:
             return ()
         return self.constraints.unmet(self._texts.decode(tokens))

@@ -1,7 +1,7 @@
-"""Hypotheses put aside while the search goes on.
+"""Finished and cut-off hypotheses, collected during a search.
 
-A shelf has a few places per sentence and keeps the best by score. It holds where a hypothesis ends,
-not its tokens: those are back-tracked once, from the history, when the search is over.
+`FinishedHypotheses` keeps a few per sentence, the best by score. It stores where a hypothesis ends,
+not its tokens: `Backtrace` recovers those once, when the search is over.
 """
 
 from typing import NamedTuple
@@ -16,18 +16,18 @@ class HypothesisEnds(NamedTuple):
     """Where hypotheses end. Shape: each (B, C)."""
 
     score: Tensor
-    """After length normalisation; -inf marks an empty place."""
+    """After length normalisation; -inf if the entry is empty."""
     log_prob: Tensor
     end_log_prob: Tensor
-    """Of END itself; unused for unfinished hypotheses."""
+    """Log probability of END; unused for unfinished hypotheses."""
     n_tokens: Tensor
     """Without END."""
-    place: Tensor
-    """The hypothesis' index in the beam after its last token."""
+    slot: Tensor
+    """Index in the beam after the last token."""
 
 
 class FinishedHypotheses:
-    """The best `size` hypotheses per sentence, best first, and how many were ever added."""
+    """The best `size` hypotheses per sentence, best first, and the number of all added ones."""
 
     def __init__(self, n_sentences: int, size: int, device: torch.device) -> None:
         numbers = torch.full((3, n_sentences, size), -torch.inf, device=device)
@@ -36,11 +36,11 @@ class FinishedHypotheses:
         self.count = torch.zeros(n_sentences, dtype=torch.long, device=device)
 
     def add(self, rows: Tensor, ends: HypothesisEnds) -> None:
-        """Offers hypotheses of the sentences `rows` (B',); empty places are ignored."""
-        offered = ends.score > -torch.inf
-        if not offered.any():
+        """Adds hypotheses of the sentences `rows` (B',), if good enough; ignores empty entries."""
+        is_offered = ends.score > -torch.inf
+        if not is_offered.any():
             return
-        self.count[rows] += offered.sum(dim=1)
+        self.count[rows] += is_offered.sum(dim=1)
         merged = HypothesisEnds(
             *(torch.cat([old[rows], new], dim=1) for old, new in zip(self.ends, ends, strict=True))
         )
@@ -49,30 +49,30 @@ class FinishedHypotheses:
             kept[rows] = field.gather(1, best)
 
     def worst(self, rows: Tensor) -> Tensor:
-        """The score of the last place of each sentence, -inf while there is room (B',)."""
+        """The worst score kept for each sentence, -inf while fewer than `size` are kept (B',)."""
         return self.ends.score[rows, -1]
 
 
 def finished_ends(
-    log_prob: Tensor, end_log_prob: Tensor, place: Tensor, n_tokens: int, alpha: float
+    log_prob: Tensor, end_log_prob: Tensor, slot: Tensor, n_tokens: int, alpha: float
 ) -> HypothesisEnds:
-    """Hypotheses (B, N) that took END after `n_tokens`; `place` is where those tokens stood."""
+    """Hypotheses (B, N) with END after `n_tokens`; `slot` is their index before END."""
     return HypothesisEnds(
         score=length_score(log_prob, n_tokens + 1, alpha),
         log_prob=log_prob,
         end_log_prob=end_log_prob,
-        n_tokens=torch.full_like(place, n_tokens),
-        place=place,
+        n_tokens=torch.full_like(slot, n_tokens),
+        slot=slot,
     )
 
 
 def unfinished_ends(log_prob: Tensor, n_tokens: int, alpha: float) -> HypothesisEnds:
     """The live hypotheses (B, N), cut off after `n_tokens`."""
-    place = torch.arange(log_prob.size(1), device=log_prob.device).expand(log_prob.shape)
+    slot = torch.arange(log_prob.size(1), device=log_prob.device).expand(log_prob.shape)
     return HypothesisEnds(
         score=length_score(log_prob, n_tokens, alpha),
         log_prob=log_prob,
         end_log_prob=torch.zeros_like(log_prob),
-        n_tokens=torch.full_like(place, n_tokens),
-        place=place,
+        n_tokens=torch.full_like(slot, n_tokens),
+        slot=slot,
     )

@@ -1,6 +1,6 @@
-"""Forced scoring: the log probabilities a model gives to outputs that are already known.
+"""Forced scoring: the log probabilities of outputs that are already known.
 
-It walks through `step`, as a search does, so that its scores and a search's are the same numbers.
+It calls `step` for each token, as a search does, so that both give the same scores.
 """
 
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ def score_targets(
     bos: int,
     normalise: bool = True,
 ) -> Tensor:
-    """The log probability of each target token given those before it, 0 where not valid.
+    """The log probability of each target token after those before it, 0 at padding.
 
     Args:
-        targets: tokens to score, END included if it is to be scored.
+        targets: tokens to score, END included if it is scored too.
         valid: True at the tokens, False at the padding after them.
         normalise: False takes the logits as log probabilities.
 
@@ -34,10 +34,10 @@ def score_targets(
     scores = torch.zeros(targets.shape, device=targets.device)
     if not targets.numel():
         return scores
-    # Padding may be any number, also one that no embedding knows.
+    # Padding may be any number, even one without an embedding.
     targets = targets.masked_fill(~valid, bos)
-    begin = torch.full_like(targets[:, :1], bos)
-    inputs = torch.cat([begin, targets[:, :-1]], dim=1)[:, None]  # (B, 1, T)
+    start = torch.full_like(targets[:, :1], bos)
+    inputs = torch.cat([start, targets[:, :-1]], dim=1)[:, None]  # (B, 1, T)
     state = model.start(batch)
     for t in range(targets.size(1)):
         logits, state = model.step(inputs[..., t : t + 1], state)

@@ -1,8 +1,8 @@
-"""Greedy search and sampling: hypotheses that go their way one token at a time, alone.
+"""Greedy search and sampling: hypotheses that are decoded independently of each other.
 
-Both are one loop over N hypotheses per sentence, none of which is ever replaced by another; they
-differ in how a token is chosen. Greedy search equals a beam of one with `stop = "finished"`,
-without what a beam has to carry around. `stream` gives the tokens of one as they are chosen.
+Both are a loop over N hypotheses per sentence, none of which ever replaces another; they differ in
+how a token is chosen. Greedy search equals a beam of one with `stop = "finished"`, without the cost
+of a beam. `stream` yields the tokens of a hypothesis as they are chosen.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -39,20 +39,20 @@ def greedy(
     rules: LogitsRules | None = None,
     prefix: Tensor | None = None,
 ) -> list[Hypothesis]:
-    """One hypothesis per sentence; unfinished at its length limit or where nothing can follow.
+    """A hypothesis per sentence; unfinished if the length limit or a dead end came before END.
 
     Args:
-        config: its lengths, alpha and rules; what concerns the beam has no meaning here.
-        limits: largest `|y|` per sentence (B,), END counted; from the source when not given.
+        config: only its lengths, alpha and rules are used.
+        limits: largest `|y|` per sentence (B,), END counted; by default from the source.
         normalise: False takes the logits as log probabilities.
-        rules: what may not come next; by the settings when not given.
-        prefix: tokens that every hypothesis goes on from (B, P), in no output.
+        rules: rules for forbidden tokens; by default those of the settings.
+        prefix: tokens that every hypothesis continues (B, P); outputs omit them.
     """
     limits = length_limits(batch, config) if limits is None else limits
     rules = make_logits_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
-    walk = _IndependentDecoding(limits, 1, eos, normalise, rules, _likeliest)
-    walk.go(model, batch, first_tokens(limits, bos, prefix))
-    return [best for [best] in walk.hypotheses(config.alpha)]
+    decoding = _IndependentDecoding(limits, 1, eos, normalise, rules, _likeliest)
+    decoding.run(model, batch, first_tokens(limits, bos, prefix))
+    return [best for [best] in decoding.hypotheses(config.alpha)]
 
 
 @torch.inference_mode()
@@ -71,23 +71,24 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """`n_best` independent draws for each sentence, ordered by score, best first.
 
-    `temperature`, `top_k` and `top_p` change what is drawn, not what is reported: log probabilities
-    are the model's own. A hypothesis is unfinished at its length limit or where nothing can follow.
+    `temperature`, `top_k` and `top_p` change the draws, not the reported log probabilities, which
+    are the model's. A hypothesis is unfinished if the length limit or a dead end came before END.
 
     Args:
-        limits: largest `|y|` per sentence (B,), END counted; from the source when not given.
+        limits: largest `|y|` per sentence (B,), END counted; by default from the source.
         normalise: False takes the logits as log probabilities.
-        rules: what may not come next; by the settings when not given.
-        prefix: tokens that every hypothesis goes on from (B, P), in no output.
-        ids: a number for each sentence. What is drawn depends on it and on the seed, not on the
-            rest of the batch. The row in the batch when not given.
+        rules: rules for forbidden tokens; by default those of the settings.
+        prefix: tokens that every hypothesis continues (B, P); outputs omit them.
+        ids: a number for each sentence, by default its row in the batch. Draws depend on it and on
+            the seed, not on the rest of the batch.
     """
     limits = length_limits(batch, config) if limits is None else limits
     rules = make_logits_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
-    choose = _drawing(config, range(len(limits)) if ids is None else ids, limits)
-    walk = _IndependentDecoding(limits, config.n_best, eos, normalise, rules, choose)
-    walk.go(model, batch, first_tokens(limits, bos, prefix))
-    return [sorted(found, key=lambda one: -one.score) for found in walk.hypotheses(config.alpha)]
+    choose = _sampler(config, range(len(limits)) if ids is None else ids, limits)
+    decoding = _IndependentDecoding(limits, config.n_best, eos, normalise, rules, choose)
+    decoding.run(model, batch, first_tokens(limits, bos, prefix))
+    drawn = decoding.hypotheses(config.alpha)
+    return [sorted(draws, key=lambda draw: -draw.score) for draws in drawn]
 
 
 @torch.inference_mode()
@@ -104,28 +105,28 @@ def stream(
     prefix: Tensor | None = None,
     ids: Sequence[int] = (0,),
 ) -> Generator[int, None, Hypothesis]:
-    """The tokens of one sentence as they are chosen, without END; what they came to in the end.
+    """Yields the tokens of a sentence as they are chosen, without END; returns its hypothesis.
 
-    It is what `sample` draws first, or with another method what `greedy` finds.
+    It is the first draw of `sample`, or with another method the result of `greedy`.
 
     Args:
-        batch: of one sentence, as `limits`, `prefix` and `ids`.
+        batch: one sentence, as are `limits`, `prefix` and `ids`.
     """
     rules = make_logits_rules(batch, config, eos=eos, limits=limits) if rules is None else rules
-    choose = _drawing(config, ids, limits) if config.method == "sample" else _likeliest
-    walk = _IndependentDecoding(limits, 1, eos, normalise, rules, choose)
-    for token, counts in walk.steps(model, batch, first_tokens(limits, bos, prefix)):
-        if counts and token != eos:
+    choose = _sampler(config, ids, limits) if config.method == "sample" else _likeliest
+    decoding = _IndependentDecoding(limits, 1, eos, normalise, rules, choose)
+    for token, is_live in decoding.steps(model, batch, first_tokens(limits, bos, prefix)):
+        if is_live and token != eos:
             yield int(token)
-    [[found]] = walk.hypotheses(config.alpha)
-    return found
+    [[hypothesis]] = decoding.hypotheses(config.alpha)
+    return hypothesis
 
 
 def _likeliest(logits: Tensor, rows: Tensor, n_tokens: int) -> Tensor:
     return logits.argmax(dim=2)
 
 
-def _drawing(config: SearchConfig, ids: Sequence[int], limits: Tensor) -> Choose:
+def _sampler(config: SearchConfig, ids: Sequence[int], limits: Tensor) -> Choose:
     uniforms = _uniforms(config.seed, ids, config.n_best, limits)
 
     def choose(logits: Tensor, rows: Tensor, n_tokens: int) -> Tensor:
@@ -135,9 +136,9 @@ def _drawing(config: SearchConfig, ids: Sequence[int], limits: Tensor) -> Choose
 
 
 class _IndependentDecoding:
-    """N hypotheses per sentence and what they have written.
+    """N hypotheses per sentence, and their tokens so far.
 
-    Each (B, N, T) holds a step in its last dimension; `n_steps` says how many of them count.
+    Tensors (B, N, T) have the steps in the last dimension; the first `n_steps` of them are valid.
     """
 
     def __init__(
@@ -157,18 +158,18 @@ class _IndependentDecoding:
         self.n_steps = torch.zeros(shape[:2], dtype=torch.long, device=limits.device)
         self.is_finished = torch.zeros(shape[:2], dtype=torch.bool, device=limits.device)
 
-    def go(self, model: StepModel, batch: Mapping[str, Tensor], first: Tensor) -> None:
-        """Walks to the end of every hypothesis."""
+    def run(self, model: StepModel, batch: Mapping[str, Tensor], first: Tensor) -> None:
+        """Decodes every hypothesis to its end."""
         for _ in self.steps(model, batch, first):
             pass
 
     def steps(
         self, model: StepModel, batch: Mapping[str, Tensor], first: Tensor
     ) -> Iterator[tuple[Tensor, Tensor]]:
-        """The same step by step: the tokens of each and which of them count, (B', N) both.
+        """Decodes step by step; yields the tokens and which of them are valid, (B', N) both.
 
         Args:
-            first: what stands before the first token that is chosen (B, t).
+            first: tokens before the first chosen one (B, t).
         """
         n_sentences, n, longest = self.tokens.shape
         if not n_sentences:
@@ -178,11 +179,11 @@ class _IndependentDecoding:
         newest, state = first[:, None], model.start(batch)
         for n_tokens in range(longest):
             logits, state = model.step(newest, state)
-            if logits.size(1) < n:  # what stands before is computed once for all of them
+            if logits.size(1) < n:  # the first tokens are computed once for all of them
                 logits = logits.expand(-1, n, -1).clone()
                 state = state.reorder(torch.zeros_like(self.n_steps))
             chosen, log_prob = self._next(logits.float(), rows, n_tokens)
-            is_live = is_live & (log_prob > -torch.inf)  # the others are stuck before this token
+            is_live = is_live & (log_prob > -torch.inf)  # the others are at a dead end
             self.tokens[rows, :, n_tokens] = chosen
             self.log_probs[rows, :, n_tokens] = log_prob.masked_fill(~is_live, 0.0)
             self.n_steps[rows] += is_live
@@ -199,7 +200,7 @@ class _IndependentDecoding:
                 state = state.keep(stay)
 
     def _next(self, logits: Tensor, rows: Tensor, n_tokens: int) -> tuple[Tensor, Tensor]:
-        """The next tokens and their log probabilities, -inf where nothing can follow (B', N)."""
+        """The next tokens and their log probabilities, -inf at a dead end (B', N)."""
         largest = logits.amax(dim=2, keepdim=True)  # (B', N, 1)
         check_numbers(largest)
         normaliser = log_normaliser(logits, largest) if self.normalise else largest.new_zeros(())
@@ -209,10 +210,10 @@ class _IndependentDecoding:
         return tokens, (logits.gather(2, tokens[..., None]) - normaliser).squeeze(2)
 
     def hypotheses(self, alpha: float) -> list[list[Hypothesis]]:
-        """What each sentence's hypotheses have come to, in order of place."""
+        """The hypotheses of each sentence, in order of their slots."""
         totals = self.log_probs.sum(dim=2)
         scores = length_score(totals, self.n_steps, alpha)
-        places = zip(
+        fields = zip(
             self.tokens.flatten(0, 1).tolist(),
             totals.flatten().tolist(),
             scores.flatten().tolist(),
@@ -223,14 +224,14 @@ class _IndependentDecoding:
         )
         flat = [
             Hypothesis(tokens[: n - finished], total, score, log_probs[:n], finished)
-            for tokens, total, score, log_probs, finished, n in places
+            for tokens, total, score, log_probs, finished, n in fields
         ]
-        n_places = self.tokens.size(1)
-        return [flat[i : i + n_places] for i in range(0, len(flat), n_places)]
+        n_slots = self.tokens.size(1)
+        return [flat[i : i + n_slots] for i in range(0, len(flat), n_slots)]
 
 
 def _uniforms(seed: int, ids: Sequence[int], n: int, limits: Tensor) -> Tensor:
-    """Numbers from [0, 1), each a function of seed, sentence, sample and step (B, N, T)."""
+    """Uniform numbers in [0, 1), each a function of seed, sentence, sample and step (B, N, T)."""
     drawn = np.zeros((len(ids), n, max(limits.tolist(), default=0)))
     for i, sentence in enumerate(ids):
         for j in range(n):
@@ -246,17 +247,17 @@ def _draw(logits: Tensor, uniforms: Tensor, config: SearchConfig) -> Tensor:
     Shape: logits (B, N, V), uniforms (B, N) -> (B, N).
     """
     largest = logits.amax(dim=2, keepdim=True)
-    shift = largest.masked_fill(largest == -torch.inf, 0.0)  # nothing can follow: no NaN
+    shift = largest.masked_fill(largest == -torch.inf, 0.0)  # at a dead end: no NaN
     weights = ((logits - shift).to(uniforms.dtype) / config.temperature).exp()
     cumulative = _truncate(weights, config.top_k, config.top_p).cumsum(dim=2)
-    sought = uniforms[..., None] * cumulative[..., -1:]
-    # Rounding may put it at the total itself; the first place of the total is the last token there.
+    target = uniforms[..., None] * cumulative[..., -1:]
+    # Rounding may make the target the total; the first index of the total is the last token.
     last = cumulative.argmax(dim=2, keepdim=True)
-    return torch.searchsorted(cumulative, sought, right=True).minimum(last).squeeze(2)
+    return torch.searchsorted(cumulative, target, right=True).minimum(last).squeeze(2)
 
 
 def _truncate(weights: Tensor, top_k: int, top_p: float) -> Tensor:
-    """Weights (..., V) with zeros outside the `top_k` likeliest and, of those, the nucleus.
+    """Weights (..., V) with zeros outside the nucleus of the `top_k` likeliest.
 
     The nucleus is the smallest set whose share reaches `top_p` (Holtzman et al. 2020).
     """

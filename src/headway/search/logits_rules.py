@@ -1,8 +1,8 @@
-"""What may not come next, whatever the model thinks of it: short ends, repetitions, other openings.
+"""Rules that forbid next tokens: minimum length, repeated n-grams, required prefixes.
 
-A search asks before it chooses. What is forbidden gets -inf and nothing is normalised again, so
-that scores stay the model's own. Each rule is a class in the table `RULES`. Terms that must appear
-somewhere are not decided here.
+A search applies them before it chooses. Forbidden tokens get -inf and logits are not normalised
+again, so that scores stay the model's. Each rule is a class in the table `RULES`. Required and
+forbidden terms are in `constraints.py`.
 """
 
 from abc import ABC, abstractmethod
@@ -20,19 +20,19 @@ from .length import length_minimums
 
 @dataclass(frozen=True)
 class Prefix:
-    """How an output has to begin."""
+    """The required start of an output."""
 
     tokens: Sequence[int] = ()
-    """Its first tokens, these and no others."""
+    """Its first tokens, exactly."""
     opening: bytes = b""
-    """What its text goes on with after them, however that is cut into tokens."""
+    """The text that follows them, in any tokenization."""
 
 
 class TokenBytes:
-    """The bytes that each token adds to a text, sorted to be looked up; made once per vocabulary.
+    """The bytes that each token adds to a text, sorted for lookup; made once per vocabulary.
 
     Args:
-        spellings: by token number; b"" for control tokens.
+        spellings: by token number; b"" for special tokens.
     """
 
     def __init__(self, spellings: Sequence[bytes]) -> None:
@@ -47,25 +47,26 @@ class TokenBytes:
         return b"".join(self._spellings[token] for token in tokens)
 
     def continuing(self, rest: bytes) -> list[int]:
-        """The tokens that write all of `rest` and perhaps more, or a beginning of it after which
-        other tokens can write what is left. None of them writes nothing.
+        """The tokens that start with `rest`, or are a prefix of it that other tokens can complete.
+
+        None of them is empty.
         """
-        for start in range(len(rest) - 1, -1, -1):  # from its end, so that what is left is known
+        for start in range(len(rest) - 1, -1, -1):  # from the end: shorter suffixes come first
             part = rest[start:]
             if part not in self._continuing:
-                found = self._beginning_with(part)
+                tokens = self._starting_with(part)
                 for length in range(1, min(len(part), self._longest + 1)):
                     if self._continuing[part[length:]]:
-                        found += self._between(part[:length])
-                self._continuing[part] = found
+                        tokens += self._spelled(part[:length])
+                self._continuing[part] = tokens
         return self._continuing[rest]
 
-    def _between(self, spelling: bytes) -> list[int]:
+    def _spelled(self, spelling: bytes) -> list[int]:
         """The tokens with exactly this spelling."""
         start, end = bisect_left(self._sorted, spelling), bisect_right(self._sorted, spelling)
         return self._order[start:end]
 
-    def _beginning_with(self, rest: bytes) -> list[int]:
+    def _starting_with(self, rest: bytes) -> list[int]:
         cut = len(rest)
         start = bisect_left(self._sorted, rest)
         end = bisect_right(self._sorted, rest, key=lambda spelling: spelling[:cut])
@@ -74,11 +75,11 @@ class TokenBytes:
 
 @dataclass(frozen=True)
 class RuleInputs:
-    """What the rules of one batch are made from.
+    """The inputs from which the rules of a batch are made.
 
     Attributes:
         limits: largest `|y|` per sentence (B,), which no minimum exceeds.
-        prefixes: how each sentence has to begin; empty when all are free.
+        prefixes: the required start of each sentence; empty if there is none.
         spellings: makes the bytes of tokens, which only some rules need.
         before: tokens that each sentence continues (B, P).
     """
@@ -94,19 +95,22 @@ class RuleInputs:
     def token_bytes(self, reason: str) -> TokenBytes:
         """The bytes of tokens.
 
+        Args:
+            reason: why they are needed, for the message.
+
         Raises:
-            ValueError: the caller gave none.
+            ValueError: the caller passed no spellings.
         """
         if self.spellings is None:
-            raise ValueError(f"{reason} but no spellings to find it; give spellings=")
+            raise ValueError(f"{reason}, which needs the bytes of tokens; pass spellings=")
         return self.spellings()
 
 
 class LogitsRule(ABC):
-    """One rule about the next token, for the sentences of one batch.
+    """A rule about the next token, for the sentences of a batch.
 
     Attributes:
-        settings: the rule is on when one of these differs from its default.
+        settings: the rule is on if one of these differs from its default.
     """
 
     settings: ClassVar[tuple[str, ...]] = ()
@@ -119,15 +123,15 @@ class LogitsRule(ABC):
     @classmethod
     @abstractmethod
     def make(cls, inputs: RuleInputs) -> Self:
-        """The rule for one batch; called when it is on."""
+        """The rule for a batch; called if it is on."""
 
     @abstractmethod
     def apply(self, logits: Tensor, past: Tensor, rows: Tensor, is_free: Tensor) -> None:
-        """Sets the logits of what may not come next to -inf, in place.
+        """Sets the logits of forbidden tokens to -inf, in place.
 
         Args:
-            past: the tokens of each hypothesis that were chosen.
-            rows: which sentences of the batch these are, finished ones having left.
+            past: the chosen tokens of each hypothesis.
+            rows: the sentences of the batch that are not finished.
             is_free: hypotheses with a complete prefix. `PrefixRule`, which comes first, clears the
                 others.
 
@@ -136,16 +140,16 @@ class LogitsRule(ABC):
 
 
 class PrefixRule(LogitsRule):
-    """Outputs begin as they were asked to.
+    """Outputs start with their required prefix.
 
     Args:
-        spellings: needed where a prefix has an opening.
+        spellings: needed if a prefix has an opening.
     """
 
     def __init__(self, prefixes: Sequence[Prefix], spellings: TokenBytes | None = None) -> None:
         self._prefixes = prefixes
         self._spellings = spellings or TokenBytes([])
-        # Every token of an opening writes a byte at least, so that by then all of them are over.
+        # Every token adds at least a byte to an opening, so that all prefixes are complete by then.
         ends = (len(prefix.tokens) + len(prefix.opening) for prefix in prefixes)
         self._longest = max(ends, default=0)
 
@@ -175,7 +179,7 @@ class PrefixRule(LogitsRule):
         is_free &= torch.tensor(is_complete, device=past.device)
 
     def _allowed(self, prefix: Prefix, tokens: list[int]) -> list[int] | None:
-        """What may follow tokens; None when the prefix is complete and anything may."""
+        """The tokens that may follow; None if the prefix is complete and any token may."""
         n_forced = len(prefix.tokens)
         if len(tokens) < n_forced:
             return [prefix.tokens[len(tokens)]]
@@ -183,12 +187,12 @@ class PrefixRule(LogitsRule):
         if written.startswith(prefix.opening):
             return None
         if not prefix.opening.startswith(written):
-            return []  # an empty place of a beam, or a hypothesis that is already over
+            return []  # an empty beam slot, or a hypothesis that has ended
         return self._spellings.continuing(prefix.opening[len(written) :])
 
 
 class MinimumLengthRule(LogitsRule):
-    """END does not come before an output is long enough.
+    """END is forbidden until an output is long enough.
 
     Args:
         minimums: smallest `|y|` per sentence (B,), END counted.
@@ -215,11 +219,11 @@ class MinimumLengthRule(LogitsRule):
 
 
 class NoRepeatRule(LogitsRule):
-    """No n-gram occurs twice. A prefix may repeat itself.
+    """No n-gram occurs twice. A required prefix may repeat itself.
 
     Args:
         n: length of the n-gram.
-        before: tokens that each sentence continues (B, P), which do not occur again either.
+        before: tokens that each sentence continues (B, P), whose n-grams do not occur again either.
     """
 
     settings = ("no_repeat",)
@@ -240,7 +244,7 @@ class NoRepeatRule(LogitsRule):
 
 
 RULES: tuple[type[LogitsRule], ...] = (PrefixRule, MinimumLengthRule, NoRepeatRule)
-"""All rules there are, in the order in which they are applied."""
+"""All rules, in the order in which they are applied."""
 
 
 class LogitsRules:
@@ -250,13 +254,13 @@ class LogitsRules:
         self._rules = rules
 
     def apply(self, logits: Tensor, past: Tensor, rows: Tensor) -> None:
-        """Sets the logits of what may not come next to -inf, in place.
+        """Sets the logits of forbidden tokens to -inf, in place.
 
-        A hypothesis may be left with nothing. Normalise before: afterwards it is too late.
+        A hypothesis may have no token left. Compute the normaliser before: logits are overwritten.
 
         Args:
-            past: the tokens of each hypothesis that were chosen.
-            rows: which sentences of the batch these are, finished ones having left.
+            past: the chosen tokens of each hypothesis.
+            rows: the sentences of the batch that are not finished.
 
         Shape: logits (B', N, V), past (B', N, n), rows (B',).
         """
@@ -275,7 +279,7 @@ def make_logits_rules(
     spellings: Callable[[], TokenBytes] | None = None,
     before: Tensor | None = None,
 ) -> LogitsRules | None:
-    """The rules that are on for a batch, or None when there are none.
+    """The rules that are on for a batch, or None if none is.
 
     Args:
         limits: largest `|y|` per sentence (B,), which no minimum exceeds.
@@ -291,17 +295,17 @@ def make_logits_rules(
 
 
 def _leave_only(logits: Tensor, allowed: list[int]) -> None:
-    """Sets all logits (V,) but those allowed to -inf, in place."""
+    """Sets all logits (V,) except the allowed ones to -inf, in place."""
     kept = logits[allowed]
     logits.fill_(-torch.inf)
     logits[allowed] = kept
 
 
 def _ban_repeats(logits: Tensor, past: Tensor, n: int, is_free: Tensor) -> None:
-    """Forbids the last token of every n-gram of the past that the newest tokens begin again."""
+    """Forbids the last token of every past n-gram whose other tokens are the newest ones."""
     n_grams = past.unfold(2, n, 1)  # (B, N, W, n)
     newest = past[:, :, past.size(2) - n + 1 :]  # (B, N, n-1)
-    begins_again = (n_grams[..., :-1] == newest[:, :, None]).all(dim=-1) & is_free[..., None]
-    # A token may stand in several windows: the smallest wins, and +inf changes nothing.
-    change = torch.where(begins_again, -torch.inf, torch.inf).to(logits.dtype)  # (B, N, W)
+    is_repeated = (n_grams[..., :-1] == newest[:, :, None]).all(dim=-1) & is_free[..., None]
+    # A token may be in several windows: the smallest value wins, and +inf changes nothing.
+    change = torch.where(is_repeated, -torch.inf, torch.inf).to(logits.dtype)  # (B, N, W)
     logits.scatter_reduce_(2, n_grams[..., -1], change, "amin")

@@ -1,23 +1,23 @@
-"""What a search gives back."""
+"""The result of a search."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One output for one sentence."""
+    """An output for a sentence."""
 
     tokens: list[int]
-    """Without the begin token and without END."""
+    """Without BOS and END."""
     log_prob: float
     """Sum of the token log probabilities, END included when finished."""
     score: float
-    """`log_prob / |y|**alpha`, END counted in `|y|`: what hypotheses are ranked by."""
+    """`log_prob / |y|**alpha`, END counted in `|y|`; hypotheses are ranked by it."""
     token_log_probs: list[float]
     """One per token, and one more for END when finished."""
     finished: bool
-    """False when the length limit, or a point where nothing can follow, came before END."""
+    """False if the hypothesis was cut off before END: at the length limit, or at a dead end."""
     unmet: tuple[str, ...] = ()
     """Required terms that are missing."""
     proven: bool | None = None
-    """Whether no other output can score above it; None where the method proves nothing."""
+    """Whether no other output can score higher; None if the method cannot prove it."""

@@ -1,7 +1,7 @@
-"""What a search setting declares beside its type, its default and its docstring.
+"""Declarations of a search setting beside its type, default and docstring.
 
-Other rooms read these declarations, in `SETTINGS` of `config`, and name no setting themselves:
-flags of commands, fields of HTTP requests, validation during training, prompts, exports.
+Other rooms read them from `SETTINGS` of `config` and name no setting themselves: they decide flags
+of commands, fields of HTTP requests, validation during training, prompts and exports.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,13 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class PromptUse:
-    """What a setting means where a language model continues prompts.
+    """Use of a setting when a language model continues prompts.
 
     Attributes:
-        is_shared: the run's value holds with every method; others hold with the run's own only.
-        asks_for: the method that giving the setting asks for.
-        default: in place of the setting's own, where the method is not the run's.
-        refusal: why the setting is refused; empty where it is not.
+        is_shared: the run's value applies with every method; otherwise only with the run's method.
+        asks_for: the method that is chosen if the caller sets the setting.
+        default: replaces the setting's default if the method is not the run's.
+        refusal: why the setting is refused; empty if it is accepted.
     """
 
     is_shared: bool = False
@@ -37,7 +37,7 @@ class HuggingFaceEntry:
     """The entry of Hugging Face's `generation_config.json` with the same meaning.
 
     Attributes:
-        is_read: an import takes it over; an export always writes it.
+        is_read: an import reads it; an export always writes it.
     """
 
     name: str
@@ -46,12 +46,12 @@ class HuggingFaceEntry:
 
 @dataclass(frozen=True)
 class NoEntry:
-    """There is no such entry.
+    """The setting has no entry in `generation_config.json`.
 
     Attributes:
         reason: follows the refused value in the message.
-        is_refused: an export with another value than the default is refused, instead of leaving
-            it to each call.
+        is_refused: an export refuses a value other than the default; otherwise the setting is left
+            to each call.
     """
 
     reason: str
@@ -60,23 +60,23 @@ class NoEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One search setting.
+    """A search setting.
 
     Attributes:
-        validation: validation during training, which is greedy, takes over the run's value.
-        prompts: its meaning for a language model's prompts.
-        hugging_face: its place in `generation_config.json`.
-        ctranslate2: that library has it too, with the same meaning.
-        methods: those that obey it; under others only the default is allowed.
-        commands: those with a flag for it. `--search KEY=VALUE` sets any.
-        flag: of the command line, where it is not the name with hyphens.
-        requests: HTTP requests with a field for it.
-        request_bounds: further bounds of that field.
-        cost: what a large value costs a server, which limits it: hypotheses to compute at once, or
-            tokens to write.
+        validation: validation during training, which is greedy, uses the run's value.
+        prompts: its use when a language model continues prompts.
+        hugging_face: its entry in `generation_config.json`.
+        ctranslate2: CTranslate2 has it too, with the same meaning.
+        methods: the methods that use it; with others only the default is allowed.
+        commands: the commands with a flag for it. `--search KEY=VALUE` sets any setting.
+        flag: its command-line flag; by default the name with hyphens.
+        requests: the HTTP requests with a field for it.
+        request_bounds: additional bounds of that field.
+        cost: the resource of a server that a large value uses, and that limits it: hypotheses
+            computed at once, or tokens decoded.
         usual: its usual range, for numbers that must be finite.
-        name: of the field; filled in by `settings_of`, as is `type`.
-        type: with its bounds.
+        name: name of the field, set by `settings_of`.
+        type: its type with bounds, set by `settings_of`.
     """
 
     default: Any
@@ -111,16 +111,17 @@ def settings_of(cls: type) -> dict[str, Setting]:
     """The declarations of all fields of a settings class, by name.
 
     Raises:
-        TypeError: a field has none.
+        TypeError: a field has no declaration.
     """
     hints = get_type_hints(cls, include_extras=True)
-    found: dict[str, Setting] = {}
-    for one in fields(cls):
-        declared = one.metadata.get(_KEY)
+    settings: dict[str, Setting] = {}
+    for entry in fields(cls):
+        declared = entry.metadata.get(_KEY)
         if declared is None:
             raise TypeError(
-                f"{cls.__name__}.{one.name} does not say who uses it; declare it with setting(...)"
+                f"{cls.__name__}.{entry.name} has no declaration; declare it with setting(...)"
             )
-        flag = declared.flag or f"--{one.name.replace('_', '-')}"
-        found[one.name] = replace(declared, name=one.name, type=hints[one.name], flag=flag)
-    return found
+        name = entry.name
+        flag = declared.flag or f"--{name.replace('_', '-')}"
+        settings[name] = replace(declared, name=name, type=hints[name], flag=flag)
+    return settings

@@ -1,7 +1,7 @@
-"""What a beam search did, step by step, as data that a person or a page can follow.
+"""Traces of a beam search: the candidates of every step, as plain data.
 
-A `Tracer` is told of the candidates of every step; afterwards it gives a `SearchTrace` for each
-sentence. Fates are read off the order: candidates come best first.
+A `Tracer` records the candidates during a search and returns a `SearchTrace` for each sentence.
+Fates follow from the order: candidates come best first.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ Fate = Literal["kept", "ended", "pruned"]
 
 @dataclass(frozen=True)
 class TracedCandidate:
-    """One continuation that was looked at.
+    """A continuation that the search considered.
 
     Attributes:
-        parent: index of the continued hypothesis among those kept in the step before; 0 at first.
+        parent: index of the continued hypothesis among those kept in the previous step; 0 at first.
         log_prob: of the whole hypothesis, before length normalisation.
         token_log_prob: of its last token.
         score: after length normalisation; comparable with finished hypotheses.
-        fate: `kept` (in the beam, in this order), `ended` (put aside as finished) or `pruned`.
+        fate: `kept` (in the beam, in this order), `ended` (stored as finished) or `pruned`.
     """
 
     parent: int
@@ -45,7 +45,7 @@ class SearchTrace:
     alpha: float
 
     def path(self, step: int, index: int) -> list[int]:
-        """The tokens of a candidate, from the first step on."""
+        """The tokens of a candidate, from the first step to `step`."""
         tokens = []
         for at in range(step, -1, -1):
             candidate = self.steps[at][index]
@@ -66,7 +66,7 @@ class SearchTrace:
         return sorted(ends, key=lambda end: -self.steps[end[0]][end[1]].score)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; numbers are rounded to what a person can use, so that pages stay small."""
+        """Plain data; numbers are rounded to four decimals, so that pages stay small."""
         return {
             "beam": self.beam,
             "alpha": self.alpha,
@@ -93,7 +93,7 @@ class Tracer:
         self._steps: list[list[list[TracedCandidate]]] = [[] for _ in range(n_sentences)]
 
     def record(self, rows: Tensor, best: Candidates, n_tokens: int) -> None:
-        """Takes one step: `rows` (B,) names the sentences, `n_tokens` came before."""
+        """Records a step of the sentences `rows` (B,), after `n_tokens` tokens."""
         score = length_score(best.log_prob, n_tokens + 1, self._config.alpha)
         fields = (best.parent, best.token, best.log_prob, best.token_log_prob, score)
         columns = [field.tolist() for field in fields]
@@ -101,12 +101,12 @@ class Tracer:
             self.add(sentence, self._step(zip(*(column[row] for column in columns), strict=True)))
 
     def add(self, sentence: int, step: list[TracedCandidate]) -> None:
-        """Takes one step of one sentence; a sentence that is done has no candidates."""
+        """Adds a step of a sentence; ignores an empty one, of a sentence that is done."""
         if step:
             self._steps[sentence].append(step)
 
     def traces(self) -> list[SearchTrace]:
-        """One for each sentence."""
+        """The trace of each sentence."""
         return [SearchTrace(steps, self._config.beam, self._config.alpha) for steps in self._steps]
 
     def _step(self, candidates: Any) -> list[TracedCandidate]:

@@ -36,11 +36,11 @@ from ..search import (
     Tracer,
     beam,
     constrained,
+    count_slots,
     exhaustive,
     greedy,
     length_limits,
     make_logits_rules,
-    n_places,
     sample,
 )
 from .base import SAMPLES, TOKENS, Batch, Objective, Rows, Task, Validation, Validator, device_of
@@ -183,7 +183,7 @@ class Translate(Task):
             chosen = [i for i, bound in enumerate(is_bound) if bound == group]
             width = config.n_best if config.method == "sample" else config.beam
             if group and constraints is not None:
-                width = max((n_places(constraints[i], width) for i in chosen), default=width)
+                width = max((count_slots(constraints[i], width) for i in chosen), default=width)
             lengths = [len(sources[i]) for i in chosen]
             for rows in decode_batches(lengths, width, processes):
                 batches.append([chosen[i] for i in rows])

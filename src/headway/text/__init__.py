@@ -1,4 +1,4 @@
-"""Text to numbers and back: normalising, tokenizers, control tokens. Imports no torch."""
+"""Tokenizers: text to ids and back, normalisation, special tokens. Imports no torch."""
 
 from .config import TokenizerConfig
 from .special_tokens import BOS, EOS, PAD, UNK, SpecialTokenTemplate

@@ -1,6 +1,6 @@
-"""The settings of a tokenizer, as a run file gives them.
+"""The settings of a tokenizer, as in a run file.
 
-What each kind does with them is in `split.py` (how text is cut) and `learn.py` (what is learned).
+They are applied in `normalize.py` and `pretokenize.py` (splitting of text) and `train.py`.
 """
 
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ Normalise = Literal["none", "nfc", "nfkc"]
 
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """How text becomes tokens."""
+    """Settings of a tokenizer."""
 
     kind: Kind = "bpe"
-    """`bpe`, `unigram` and `bytes` give back any text exactly; `wordpiece`, `words` (cut at
-    whitespace only) and `characters` know what stood in the training text, the rest is unknown."""
+    """`bpe`, `unigram` and `bytes` reproduce any text exactly; `wordpiece`, `words` (split at
+    whitespace only) and `characters` know only the training text, and the rest is unknown."""
     size: Annotated[int, Ge(1)] | None = None
-    """Number of tokens, control tokens included. Left out: chosen from the size of the corpus for
-    `bpe`, `unigram` and `wordpiece`; everything that occurs for `words` and `characters`."""
+    """Number of tokens, special tokens included. Default: chosen from the size of the corpus for
+    `bpe`, `unigram` and `wordpiece`; all that occur for `words` and `characters`."""
     dropout: Annotated[float, Ge(0.0), Lt(1.0)] = 0.0
-    """BPE dropout: the chance that a merge is left out while training, so that a word is seen cut
-    in several ways (0.1 is usual). Only for `bpe`; never used when a trained model reads text."""
+    """BPE dropout: the probability that a merge is skipped in training, so that the model sees a
+    word split in several ways (0.1 is usual). Only for `bpe`; never used after training."""
     normalise: Normalise = "none"
     """Unicode normalisation before anything else: `nfc` joins letters and accents, `nfkc` also
-    replaces look-alikes (ﬁ, ２, ™). What it changes does not come back."""
+    replaces look-alikes (ﬁ, ２, ™). Decoding does not restore the original."""
     lowercase: bool = False
-    """Whether everything is put in lower case, which does not come back either."""
+    """Convert text to lower case, which decoding does not restore either."""
     min_count: Annotated[int, Ge(1)] = 1
-    """A word or character seen less often is unknown. Only for `words` and `characters`."""
+    """A word or character that occurs less often is unknown. Only for `words` and `characters`."""
 
     def __post_init__(self) -> None:
         if self.dropout and self.kind != "bpe":

@@ -1,7 +1,7 @@
-"""What each token writes, in bytes, and how a search takes up a text that someone began.
+"""The bytes of each token, and how a search continues a text that the user started.
 
-Joined in order, spellings are the text of the tokens, behind one space for the kinds that put a
-space before every word; that space belongs to an opening too.
+The bytes of tokens, joined in order, are their text, after a space for tokenizers that put a space
+before every word; an opening starts with that space too.
 """
 
 import re
@@ -17,7 +17,7 @@ from .tokenizer_json import Spelling
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
-_BYTE = re.compile("<0x([0-9A-F]{2})>")  # a piece that is a byte, for what no other piece spells
+_BYTE = re.compile("<0x([0-9A-F]{2})>")  # a piece for a byte that no other piece covers
 
 
 def spell(
@@ -26,8 +26,8 @@ def spell(
     """The bytes that each piece of a vocabulary adds to a text.
 
     Args:
-        silent: ids that add none, such as control tokens.
-        unknown: the id of the unknown, where it is shown.
+        silent: ids that add no text, such as special tokens.
+        unknown: the id of the unknown token, if it adds text.
     """
     spelled = [
         b"" if index in silent else _spelling(piece, spelling) for index, piece in enumerate(pieces)
@@ -51,54 +51,54 @@ def _spelling(piece: str, spelling: Spelling) -> bytes:
 
 
 def piece_bytes(piece: str) -> bytes:
-    """The bytes of a byte-level piece; one that was added by hand may be plain text."""
+    """The bytes of a byte-level piece; a piece added by hand may be plain text."""
     values = byte_values()
     if all(symbol in values for symbol in piece):
         return bytes(values[symbol] for symbol in piece)
     return piece.encode()
 
 
-def begin(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
-    """The tokens of the complete words of `text`, and the bytes of the last one, which may go on.
+def split_prefix(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
+    """The tokens of the complete words of `text`, and the bytes of its last word, which is open.
 
-    A text that ends in a space has no open word: the bytes are that space. Characters and bytes can
-    be written in one way only, so that all of `text` is tokens.
+    If the text ends in a space, the bytes are that space. Characters and bytes have a single
+    tokenization, so that all of `text` becomes tokens.
 
     Args:
-        text: the beginning of an output, not blank.
+        text: the prefix of an output, not blank.
 
     Raises:
-        DataError: the vocabulary cannot write the text.
+        DataError: the vocabulary cannot express the text.
     """
-    written = tokenizer.clean(text)
+    clean = tokenizer.clean(text)
     if tokenizer.settings.kind in ("characters", "bytes"):
-        closed, opening = written, b""
+        closed, opening = clean, b""
     else:
-        # Here a word begins with its space: the first one too, if a space is put before a text.
-        lead = tokenizer.puts_space or tokenizer.parts_words
-        if tokenizer.parts_words:
+        # A word starts with its space, even the first word if a space is prepended to a text.
+        has_lead = tokenizer.prepends_space or tokenizer.splits_at_spaces
+        if tokenizer.splits_at_spaces:
             last = " " if text[-1:].isspace() else ""
-            written = "".join(f" {word}" for word in written.split()) + last
-        elif lead:
-            written = f" {written}"
-        spaces = (place for place, character in enumerate(written) if character.isspace())
+            clean = "".join(f" {word}" for word in clean.split()) + last
+        elif has_lead:
+            clean = f" {clean}"
+        spaces = (index for index, character in enumerate(clean) if character.isspace())
         cut = max(spaces, default=0)
-        closed = written[int(lead) : cut]
-        opening = (written[cut:] if closed else written).encode()
+        closed = clean[int(has_lead) : cut]
+        opening = (clean[cut:] if closed else clean).encode()
     tokens = tokenizer.encode(closed) if closed else []
     if tokenizer.spelling != "bytes":
         _check(tokenizer, text, tokens, opening)
     return tokens, opening
 
 
-def take_up(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
-    """The tokens of a text that goes on, and the bytes that must come next.
+def split_prompt(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
+    """The tokens of a prompt, and the bytes with which its continuation must start.
 
-    A space at its end belongs to the word that follows, as in every text that a vocabulary of words
-    or pieces of words was learned from: it is left to that word, which has to begin with it.
+    A space at the end of the prompt belongs to the next word, as in the training text of every
+    vocabulary of words or sub-words: the next word has to start with it.
     """
-    whole = tokenizer.settings.kind in ("characters", "bytes")
-    if whole or not text.endswith(" ") or not text[-2:-1].strip():
+    is_exact = tokenizer.settings.kind in ("characters", "bytes")
+    if is_exact or not text.endswith(" ") or not text[-2:-1].strip():
         return tokenizer.encode(text), b""
     return tokenizer.encode(text[:-1]), b" "
 
@@ -106,34 +106,34 @@ def take_up(tokenizer: "Tokenizer", text: str) -> tuple[list[int], bytes]:
 def _check(tokenizer: "Tokenizer", text: str, tokens: Sequence[int], opening: bytes) -> None:
     if tokenizer.specials["unk"] in tokens:
         raise DataError(
-            f"the prefix {text!r} cannot be written: the vocabulary reads it as "
+            f"the prefix {text!r} cannot be encoded: its tokens decode to "
             f"{tokenizer.decode(tokens)!r}; use words of the training data"
         )
     if not can_spell(opening, tokenizer.spellings()):
         raise DataError(
-            f"the prefix {text!r} cannot be written: no word of the vocabulary begins with "
+            f"the prefix {text!r} cannot be encoded: no word of the vocabulary starts with "
             f"{opening.decode().strip()!r}; use words of the training data"
         )
 
 
 def can_spell(opening: bytes, spellings: Sequence[bytes]) -> bool:
-    """Whether some tokens in a row write a text that begins with `opening`."""
-    within = [False] * len(opening) + [True]
-    for place in reversed(range(len(opening))):
-        rest = opening[place:]
-        within[place] = any(
-            written.startswith(rest) or (rest.startswith(written) and within[place + len(written)])
-            for written in spellings
-            if written
+    """Whether a sequence of tokens has a text that starts with `opening`."""
+    can_finish = [False] * len(opening) + [True]
+    for start in reversed(range(len(opening))):
+        rest = opening[start:]
+        can_finish[start] = any(
+            added.startswith(rest) or (rest.startswith(added) and can_finish[start + len(added)])
+            for added in spellings
+            if added
         )
-    return within[0]
+    return can_finish[0]
 
 
-SPACE = "▁"  # shown for a space, which is where most words start
+SPACE = "▁"  # replaces a space, with which most words start
 
 
 def readable(piece: str, spelling: Spelling) -> str:
-    """A piece in real characters: ▁ is a space, <0xE5> a byte that is no whole character."""
+    """A piece in readable characters: ▁ is a space, <0xE5> a byte that is no whole character."""
     if spelling == "bytes":
         piece = piece_bytes(piece).decode("utf-8", errors="surrogateescape")
     return "".join(map(_show_character, piece))

@@ -1,7 +1,7 @@
-"""What is done to a text before it is cut: Unicode normalisation and lower case.
+"""Normalisation of a text before it is split: Unicode normalisation and lower case.
 
-It is made of the normalizers of the `tokenizers` library, so that tokenizer.json carries it and
-any reader of that file does the same.
+It uses the normalizers of the `tokenizers` library, so that tokenizer.json contains it and every
+reader of that file applies it.
 """
 
 from tokenizers import normalizers
@@ -10,11 +10,11 @@ from .config import TokenizerConfig
 
 
 def build_normalizer(config: TokenizerConfig) -> normalizers.Normalizer | None:
-    """The steps that `config` asks for, in order, or None when the text is taken as it is.
+    """The steps of `config`, in order, or None if the text is not changed.
 
-    Sub-word kinds put one space before every text, so that a word at the start is the same token
-    as inside a sentence. It is put there always (even before a space) and taken off always, which
-    keeps decoding exact.
+    BPE and Unigram prepend a space to every text, so that a word at the start is the same token as
+    inside a sentence. It is always prepended (even before a space) and always stripped, which keeps
+    decoding exact.
     """
     steps: list[normalizers.Normalizer] = []
     if config.normalise == "nfc":

@@ -1,6 +1,6 @@
-"""How a text is cut before pieces are learned or looked up, and how pieces are glued again.
+"""Splitting of a text into words before pieces are learned or looked up, and joining of pieces.
 
-Pieces never cross the cuts made here. The learning itself is in `learn.py`.
+Pieces never cross these boundaries. Training is in `train.py`.
 """
 
 from collections.abc import Callable
@@ -10,11 +10,11 @@ from tokenizers import Regex, decoders, normalizers, pre_tokenizers
 
 from .config import TokenizerConfig
 
-CONTINUES = "##"  # WordPiece's mark on a piece that goes on with a word
+CONTINUES = "##"  # WordPiece's prefix of a piece that continues a word
 
 # Letters with their combining marks and inner apostrophes (so that Arabic, Hindi and "man's" stay
-# whole), single digits (numbers are then spelled, and can be copied), other signs, white space. A
-# space belongs to what follows it. No run is longer than 32, which bounds the work on scripts
+# whole), single digits (so that numbers can be copied digit by digit), other signs, white space. A
+# space belongs to the word after it. No run is longer than 32, which bounds the work on scripts
 # without spaces and on long lines of dashes.
 WORDS = (
     r" ?['’]?[\p{L}\p{M}]{1,32}(?:['’][\p{L}\p{M}]{1,32}){0,3}"
@@ -26,12 +26,12 @@ WORDS = (
 
 
 def byte_alphabet() -> list[str]:
-    """The 256 characters that spell bytes, in a fixed order."""
+    """The 256 characters that represent bytes, in a fixed order."""
     return sorted(pre_tokenizers.ByteLevel.alphabet())
 
 
 def build_pre_tokenizer(config: TokenizerConfig) -> pre_tokenizers.PreTokenizer:
-    """Cuts a normalised text."""
+    """The pre-tokenizer, which splits a normalised text."""
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     if config.kind in ("bpe", "unigram"):
         return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(WORDS), "isolated"), to_bytes])
@@ -45,7 +45,7 @@ def build_pre_tokenizer(config: TokenizerConfig) -> pre_tokenizers.PreTokenizer:
 def build_cutter(
     normalizer: normalizers.Normalizer | None, pre_tokenizer: pre_tokenizers.PreTokenizer
 ) -> Callable[[str], list[str]]:
-    """A function from a raw text to its words, bytes already spelled: what pieces are found in."""
+    """A function that normalises a text and splits it into words, in the characters of pieces."""
 
     def cut(text: str) -> list[str]:
         normal = normalizer.normalize_str(text) if normalizer is not None else text
@@ -55,9 +55,9 @@ def build_cutter(
 
 
 def build_decoder(config: TokenizerConfig) -> decoders.Decoder | None:
-    """Glues pieces; None is the library's way of joining with one space, which `words` wants."""
+    """The decoder, which joins pieces; None, for `words`, joins them with a space."""
     if config.kind in ("bpe", "unigram"):
-        # The one space that `build_normalizer` put before the text.
+        # Strips the space that `build_normalizer` prepended.
         return decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
     if config.kind == "bytes":
         return decoders.ByteLevel()
@@ -70,13 +70,13 @@ def build_decoder(config: TokenizerConfig) -> decoders.Decoder | None:
 
 @cache
 def byte_values() -> dict[str, int]:
-    """The byte that each character of `byte_alphabet` spells.
+    """The byte of each character of `byte_alphabet`.
 
-    The rule is GPT-2's: a byte that prints in Latin-1 is its own character, the others follow from
-    U+0100 in order.
+    The rule is GPT-2's: a byte that is printable in Latin-1 is its own character, the others are
+    U+0100 and following, in order.
     """
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(0x100) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {
-        chr(0x100 + place): byte for place, byte in enumerate(others)
+        chr(0x100 + index): byte for index, byte in enumerate(others)
     }

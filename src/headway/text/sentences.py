@@ -1,9 +1,9 @@
-"""Where sentences end: a simple rule, which knows no abbreviations.
+"""Sentence splitting by a simple rule, which knows no abbreviations.
 
-A sentence ends at a line break; behind one of . ! ? … and whatever closes (quotation marks,
-brackets), where white space and then no small letter follow; and behind 。！？, with or without
-white space. A full stop behind a single capital letter (J. R. R. Tolkien, the U.S. Army) ends none.
-A text with one sentence in each line is thus taken as it is, or its lines in smaller parts.
+A sentence ends at a line break; after one of . ! ? … and any closing quotation marks and brackets,
+if white space and then no lower-case letter follow; and after 。！？, with or without white space.
+A full stop after a single capital letter (J. R. R. Tolkien, the U.S. Army) does not end a sentence.
+Lines of a text with a sentence per line are therefore never joined, but may be split further.
 """
 
 import re
@@ -14,9 +14,9 @@ _GAP = re.compile(r"\s*")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, in order; together they are the text.
+    """Yields the sentences of a text, in order; joined, they are the text.
 
-    White space between two belongs to the second one.
+    White space between two sentences belongs to the second.
     """
     start = 0
     for match in _CANDIDATE.finditer(text):
@@ -28,19 +28,19 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _is_end(text: str, sign: int, end: int) -> bool:
-    """Whether a sentence ends before `end`, where the last sign of one may stand at `sign`."""
+    """Whether a sentence ends before `end`; its last sign may be at `sign`."""
     gap = _GAP.match(text, end)
     assert gap is not None
     following = text[gap.end() : gap.end() + 1]
     if not following:
-        return False  # it is the end of all
+        return False  # the end of the text
     if "\n" in gap.group() or not gap.group():
         return True
     return not following.islower() and not _is_initial(text, sign)
 
 
 def _is_initial(text: str, sign: int) -> bool:
-    """Whether the sign is a full stop behind a capital letter that stands alone."""
+    """Whether the sign is a full stop after a single capital letter."""
     if text[sign] != "." or not sign or not text[sign - 1].isupper():
         return False
     return sign == 1 or not text[sign - 2].isalnum()

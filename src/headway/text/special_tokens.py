@@ -1,9 +1,9 @@
-"""Control tokens of the tokenizers that headway learns: their ids, and their names in a vocabulary.
+"""Special tokens of the tokenizers that headway trains: their ids, and names in the vocabulary.
 
-A tokenizer from elsewhere has its own: whoever needs an id asks the tokenizer. A name holds a
-space, and no learned piece ever can (bytes are spelled without it, words end at it, characters are
-one long), so a text that looks like a control token is text with every kind of tokenizer, however
-often it stands in the training data.
+An imported tokenizer has its own: use `Tokenizer.specials` for ids. A name contains a space, which
+no learned piece can contain (bytes are spelled without it, words end at it, characters have length
+1), so a text that looks like a special token is text for every tokenizer, however often it occurs
+in the training data.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ SPECIALS = ("pad", "bos", "eos", "unk")
 
 
 def all_specials(extra: Sequence[str]) -> dict[str, int]:
-    """The ids of the control tokens by name; `extra` ones (mask, sep, ...) follow from 4."""
+    """The ids of the special tokens by name; `extra` ones (mask, sep, ...) start at 4."""
     names = (*SPECIALS, *extra)
     for name in names:
         if not name.isidentifier():
@@ -31,27 +31,27 @@ def all_specials(extra: Sequence[str]) -> dict[str, int]:
 
 
 def vocabulary_name(special: str) -> str:
-    """How a control token is written in the vocabulary of tokenizer.json."""
+    """The name of a special token in the vocabulary of tokenizer.json."""
     return f"< {special} >"
 
 
-def shown_name(special: str) -> str:
-    """How a control token is shown to a person."""
+def display_name(special: str) -> str:
+    """The name of a special token for people."""
     return f"⟨{special}⟩"
 
 
-UNKNOWN = shown_name(SPECIALS[UNK])
+UNKNOWN = display_name(SPECIALS[UNK])
 
 
 @dataclass(frozen=True)
 class SpecialTokenTemplate:
-    """The marks around a text that is only read: `a eos` or `bos a eos`.
+    """The special tokens around a text for an encoder: `a eos` or `bos a eos`.
 
-    Around a pair `bos a eos b eos`, or with more marks between.
+    A pair is `bos a eos b eos`, or has more EOS between the texts.
 
     Attributes:
-        begin: whether the begin mark is there.
-        between: how many end marks stand between the two texts of a pair.
+        begin: whether BOS is added.
+        between: number of EOS between the two texts of a pair.
     """
 
     begin: bool = False

@@ -1,4 +1,4 @@
-"""The text of tokens that come one after the other, for those who want to read along."""
+"""Detokenization of a stream of tokens."""
 
 import codecs
 
@@ -6,29 +6,29 @@ from .tokenizer import Tokenizer
 
 
 class StreamingDetokenizer:
-    """What each token adds to a text, in whole characters.
+    """Decodes tokens one at a time, in whole characters.
 
-    A token may be a part of a character: nothing is told of it until the character is complete, or
-    can no longer become so.
+    A token may be a part of a character: it adds no text until the character is complete, or can no
+    longer be completed.
 
     Args:
-        begins: whether no token stands before the first.
-        opening: bytes that the tokens repeat of the text before them.
+        at_start: whether no token precedes the first one.
+        opening: bytes at the end of the preceding text that the tokens repeat.
     """
 
-    def __init__(self, tokenizer: Tokenizer, begins: bool, opening: bytes = b"") -> None:
+    def __init__(self, tokenizer: Tokenizer, at_start: bool, opening: bytes = b"") -> None:
         self._spellings = tokenizer.spellings()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        has_space = begins and (tokenizer.puts_space or tokenizer.parts_words)
-        self._left_out = opening or (b" " if has_space else b"")
+        has_space = at_start and (tokenizer.prepends_space or tokenizer.splits_at_spaces)
+        self._omitted = opening or (b" " if has_space else b"")
 
     def add(self, token: int) -> str:
-        """What is complete with this token, perhaps nothing."""
-        written = self._spellings[token]
-        if written and self._left_out:
-            written, self._left_out = written.removeprefix(self._left_out), b""
-        return self._decoder.decode(written)
+        """The text that is complete with this token; may be empty."""
+        added = self._spellings[token]
+        if added and self._omitted:
+            added, self._omitted = added.removeprefix(self._omitted), b""
+        return self._decoder.decode(added)
 
     def end(self) -> str:
-        """What stands for a character that stays incomplete."""
+        """The replacement for a character that stays incomplete; may be empty."""
         return self._decoder.decode(b"", final=True)

@@ -1,8 +1,8 @@
-"""A trained tokenizer: text to ids, ids to text, ids to what a person can read, one file.
+"""A trained tokenizer: text to ids, ids to text or readable tokens, and its file.
 
-The work is done by the `tokenizers` library and the file is its tokenizer.json; headway's part
-rides inside the file, in a place the library passes over. Learning one is in `learn.py`, what there
-is to know of a file from elsewhere in `layout.py`.
+The `tokenizers` library encodes and decodes; the file is its tokenizer.json, with headway's part
+under a key that the library ignores. Training is in `train.py`, the structure of the file in
+`tokenizer_json.py`.
 """
 
 import json
@@ -28,26 +28,26 @@ from .special_tokens import (
     UNKNOWN,
     SpecialTokenTemplate,
     all_specials,
-    shown_name,
+    display_name,
     vocabulary_name,
 )
 from .tokenizer_json import Content
 
-_KEY = "headway"  # inside "model", where the library skips keys it does not know
-# 1: learned, its control tokens in order, no begin mark. 2: control tokens by name, and the frame.
+_KEY = "headway"  # inside "model", where the library ignores unknown keys
+# 1: trained, special tokens in order, no BOS. 2: special tokens by name, and the template.
 _FORMATS = (1, 2)
 _CHUNK = 4096
 
 
 class Tokenizer:
-    """Made by `train_tokenizer`, `Tokenizer.load` or `Tokenizer.from_hugging_face`.
+    """A tokenizer, from `train_tokenizer`, `Tokenizer.load` or `Tokenizer.from_hugging_face`.
 
     Args:
         content: the library's tokenizer.json.
-        specials: the ids of the control tokens by name. In what headway learns 0 to 3 are pad, bos,
-            eos and unk; extra ones follow, then the learned pieces.
-        frame: the marks around texts that are only read.
-        size: number of ids, where there are more than pieces.
+        specials: the ids of the special tokens by name. If headway trained the tokenizer, 0 to 3
+            are pad, bos, eos and unk; extra ones follow, then the learned pieces.
+        frame: the special tokens around texts for an encoder.
+        size: number of ids, if there are more than pieces.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class Tokenizer:
         ids = range(max(size, max(pieces) + 1))
         self._pieces = [pieces.get(i, vocabulary_name(f"unused {i}")) for i in ids]
         named = {self._pieces[i] for i in specials.values()}
-        self._controls = tokenizer_json.control_pieces(content) | named
-        written = pieces.keys() - {i for i, piece in pieces.items() if piece in self._controls}
-        self._silent = frozenset(ids) - written
-        self._backend = _backend(tokenizer_json.working_copy(content, self._controls))
+        self._special_pieces = tokenizer_json.special_pieces(content) | named
+        has_text = {i for i, piece in pieces.items() if piece not in self._special_pieces}
+        self._silent = frozenset(ids) - has_text
+        self._backend = _backend(tokenizer_json.working_copy(content, self._special_pieces))
         self._decoder = self._backend.decoder
 
     @property
@@ -78,36 +78,36 @@ class Tokenizer:
 
     @property
     def settings(self) -> TokenizerConfig:
-        """The settings it was trained with; of one from elsewhere the kind alone."""
+        """The settings of its training; an imported tokenizer has only `kind`."""
         return self._settings
 
     @property
     def specials(self) -> dict[str, int]:
-        """The ids of the control tokens by name: pad, bos, eos, unk and the extra ones."""
+        """The ids of the special tokens by name: pad, bos, eos, unk and the extra ones."""
         return dict(self._specials)
 
     @property
     def frame(self) -> SpecialTokenTemplate:
-        """The marks around texts that are only read."""
+        """The special tokens around texts for an encoder."""
         return self._frame
 
     @property
     def pieces(self) -> list[str]:
-        """Every token as tokenizer.json spells it, in the order of the ids."""
+        """Every token as spelled in tokenizer.json, in the order of the ids."""
         return list(self._pieces)
 
     @property
-    def puts_space(self) -> bool:
-        """Whether a text is read as if one space stood before it."""
-        return tokenizer_json.puts_space(self._content)
+    def prepends_space(self) -> bool:
+        """Whether a text is encoded as if a space preceded it."""
+        return tokenizer_json.prepends_space(self._content)
 
     @property
-    def parts_words(self) -> bool:
-        """Whether white space only parts words, and every word is written with one space."""
+    def splits_at_spaces(self) -> bool:
+        """Whether white space only separates words, and decoding puts a space between words."""
         return tokenizer_json.splits_at_spaces(self._content)
 
     def clean(self, text: str) -> str:
-        """`text` normalised and in the case of the settings: what is cut into tokens."""
+        """`text` after normalisation, as it is split into tokens."""
         normalizer = self._normalizer
         cleaned: str = text if normalizer is None else normalizer.normalize_str(text)
         return cleaned
@@ -116,18 +116,18 @@ class Tokenizer:
         """The ids of `text`, without bos and eos.
 
         Raises:
-            DataError: `text` holds a lone surrogate, which is not a character.
+            DataError: `text` has a lone surrogate, which is not a character.
         """
         check_characters(text)
         ids: list[int] = self._backend.encode(text, add_special_tokens=False).ids
         return ids
 
     def encode_spans(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """The ids of `text` and where in it each of them stands: start and end, in characters.
+        """The ids of `text`, and start and end of each in it, in characters.
 
-        The spans are in order. White space before a word may belong to its first token or to none;
-        what normalising takes away, as an accent, belongs to the token before it. The tokens of one
-        character, spelled in bytes, all stand where it does.
+        The spans are in order. White space before a word may belong to its first token or to none.
+        A character that normalisation removes, such as an accent, belongs to the token before it.
+        Tokens that are bytes of the same character all have its span.
         """
         check_characters(text)
         encoding = self._backend.encode(text, add_special_tokens=False)
@@ -140,9 +140,9 @@ class Tokenizer:
         return encoding.ids, spans
 
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
-        """The ids of the text of `words`, a space between them, and the word that each id is of.
+        """The ids of `words` joined by spaces, and the index of the word of each id.
 
-        A space goes with the word after it. A word in which nothing is left to write has no id.
+        A space belongs to the word after it. A word that normalisation leaves empty has no id.
         """
         starts, end = [], 0
         for word in words:
@@ -152,7 +152,7 @@ class Tokenizer:
         return ids, [bisect_right(starts, end - 1) - 1 for _, end in spans]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """`encode` for many texts at once, on all cores."""
+        """The ids of each text; uses all cores."""
         texts = list(texts)
         ids: list[list[int]] = []
         for start in range(0, len(texts), _CHUNK):  # the library's results are large
@@ -167,50 +167,50 @@ class Tokenizer:
         return ids
 
     def encode_running(self, pieces: Iterable[str]) -> Iterator[list[int]]:
-        """The ids of one text that comes in pieces, piece by piece.
+        """Yields the ids of a text that comes in pieces, piece by piece.
 
-        Where pieces end before white space they are together `encode` of the whole text.
+        If pieces end before white space, the joined ids equal `encode` of the whole text.
         """
-        begins = True
+        at_start = True
         for piece in pieces:
             check_characters(piece)
-            backend = self._backend if begins else self._continuing
+            backend = self._backend if at_start else self._continuation_backend
             yield backend.encode(piece, add_special_tokens=False).ids
-            begins = False
+            at_start = False
 
     def encode_random(self, text: str, *key: int) -> list[int]:
-        """The ids of `text` under BPE dropout: always the same for the same `key`.
+        """The ids of `text` with BPE dropout, as a function of `key`.
 
-        The key is whatever the draw should depend on, as in `encode_random(text, seed, epoch, i)`.
-        Without dropout in the settings this is `encode`.
+        The key is what the draw should depend on, as in `encode_random(text, seed, epoch, i)`.
+        Without dropout in the settings, the result equals `encode`.
         """
         if not self._settings.dropout:
             return self.encode(text)
         check_characters(text)
-        # A string seed is hashed, so that near keys give unrelated draws.
+        # A string seed is hashed, so that similar keys give unrelated draws.
         rng = random.Random(" ".join(str(int(part)) for part in key))
-        words = self._cut(text)
+        words = self._split_words(text)
         return [index for word in words for index in self._dropout.cut(word, rng)]
 
     def decode(self, ids: Iterable[int], unknown: str = UNKNOWN) -> str:
-        """The text of `ids`. Control tokens are left out; `unknown` stands for each unknown."""
+        """The text of `ids`, without special tokens; `unknown` replaces each unknown token."""
         pieces = []
         for index in ids:
             if index not in self._silent:
                 pieces.append(self._pieces[index])
             elif index == self._specials["unk"] and self.spelling != "bytes":
                 pieces.append(unknown)
-        if self._decoder is None:  # the library's way to say "join with one space"
+        if self._decoder is None:  # in the library, None joins pieces with a space
             return " ".join(pieces)
         text: str = self._decoder.decode(pieces)
         return text
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
-        """Each id as a person reads it: ▁ is a space, <0xE5> a byte that is part of a character."""
-        return [self._shown[index] for index in ids]
+        """The readable form of each id: ▁ is a space, <0xE5> a byte that is part of a character."""
+        return [self._readable[index] for index in ids]
 
     def spellings(self) -> list[bytes]:
-        """The bytes that each id adds to a text, as `text/detokenize.py` explains."""
+        """The bytes that each id adds to a text; see `text/detokenize.py`."""
         return self._spellings
 
     def to_json(self) -> str:
@@ -227,7 +227,7 @@ class Tokenizer:
         return json.dumps(content, ensure_ascii=False, indent=1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes tokenizer.json, which the `tokenizers` library reads too; all of it or nothing."""
+        """Writes tokenizer.json atomically; the `tokenizers` library can read it too."""
         path = Path(path)
         partial = path.with_name(path.name + ".partial")
         try:
@@ -241,7 +241,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Tokenizer":
-        """Reads what `save` wrote.
+        """The tokenizer of a file that `save` wrote.
 
         Raises:
             RunError: the file is missing, damaged or was not written by headway.
@@ -250,8 +250,8 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, text: str, name: str = "tokenizer.json") -> "Tokenizer":
-        """The tokenizer that `to_json` described; `name` is what an error calls it."""
-        content, own = _parted(text, name)
+        """The tokenizer of the text of `to_json`; `name` is its name in messages."""
+        content, own = _split_content(text, name)
         try:
             settings = TokenizerConfig(**own["settings"])
             if own["format"] == 1:
@@ -282,16 +282,16 @@ class Tokenizer:
         frame: SpecialTokenTemplate,
         size: int = 0,
     ) -> "Tokenizer":
-        """A tokenizer from elsewhere, by its tokenizer.json, which is kept as it is.
+        """An imported tokenizer, from its tokenizer.json, which is not changed.
 
         Args:
-            roles: which of its tokens are pad, bos, eos, unk and what else there may be (mask,
-                sentinel_0, ...), by spelling or by id; a token may have several roles.
-            frame: the marks around texts that are only read.
-            size: number of ids of its model, where that has more than the file.
+            roles: its tokens for pad, bos, eos, unk and others (mask, sentinel_0, ...), by spelling
+                or by id; a token may have several roles.
+            frame: the special tokens around texts for an encoder.
+            size: number of ids of its model, if it has more than the file.
 
         Raises:
-            RunError: the file cannot be read, lacks a token, or spells text in an unknown way.
+            RunError: the file cannot be read, lacks a token, or has an unsupported spelling.
         """
         text = _read(path)
         try:
@@ -299,12 +299,12 @@ class Tokenizer:
         except Exception as error:  # the library raises plain Exception for any malformed part
             reason = " ".join(str(error).split())
             raise RunError(
-                f"{path} is no tokenizer ({reason}); expected a tokenizer.json of the library "
+                f"{path} is not a tokenizer ({reason}); expected a tokenizer.json of the library "
                 "tokenizers"
             ) from error
         if missing := [special for special in SPECIALS if special not in roles]:
             raise RunError(
-                f"no token of {path} is said to be {', '.join(missing)}; name one for each of "
+                f"no token of {path} has the role {', '.join(missing)}; name a token for each of "
                 f"{', '.join(SPECIALS)}"
             )
         try:
@@ -315,20 +315,19 @@ class Tokenizer:
             raise RunError(f"{path}: {error}") from None
 
     @cached_property
-    def _continuing(self) -> tokenizers.Tokenizer:
-        """The library's tokenizer for what goes on with a text: no space is put before it."""
-        return _backend(
-            tokenizer_json.continuing(tokenizer_json.working_copy(self._content, self._controls))
-        )
+    def _continuation_backend(self) -> tokenizers.Tokenizer:
+        """The library's tokenizer for the continuation of a text: it prepends no space."""
+        copy = tokenizer_json.working_copy(self._content, self._special_pieces)
+        return _backend(tokenizer_json.without_space(copy))
 
     @cached_property
     def _normalizer(self) -> tokenizers.normalizers.Normalizer | None:
-        """What is done to a text before it is cut, nothing put before it."""
-        nothing = {"added_tokens": [], "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""}}
-        return _backend(tokenizer_json.continuing(self._content) | nothing).normalizer
+        """The normalizer, which prepends no space."""
+        empty = {"added_tokens": [], "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""}}
+        return _backend(tokenizer_json.without_space(self._content) | empty).normalizer
 
     @cached_property
-    def _cut(self) -> Callable[[str], list[str]]:
+    def _split_words(self) -> Callable[[str], list[str]]:
         return build_cutter(self._backend.normalizer, self._backend.pre_tokenizer)
 
     @cached_property
@@ -343,8 +342,8 @@ class Tokenizer:
         return spell(self._pieces, self.spelling, self._silent, unknown)
 
     @cached_property
-    def _shown(self) -> list[str]:
-        ours = {vocabulary_name(name): shown_name(name) for name in self._specials}
+    def _readable(self) -> list[str]:
+        ours = {vocabulary_name(name): display_name(name) for name in self._specials}
         return [
             ours.get(piece) or (piece if index in self._silent else readable(piece, self.spelling))
             for index, piece in enumerate(self._pieces)
@@ -352,7 +351,7 @@ class Tokenizer:
 
 
 def check_characters(text: str) -> None:
-    """Refuses a str with a lone surrogate: half of a character, which no UTF-8 file can hold."""
+    """Refuses a str with a lone surrogate: half of a character, which UTF-8 cannot encode."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -364,13 +363,13 @@ def check_characters(text: str) -> None:
 
 def _backend(content: Content) -> tokenizers.Tokenizer:
     backend = tokenizers.Tokenizer.from_str(json.dumps(content))
-    # Control tokens are put in by headway, by id; text that spells one is text.
+    # headway adds special tokens by id; text that spells one is text.
     backend.encode_special_tokens = True
     return backend
 
 
 def _numbered(content: Content, names: Mapping[str, str | int]) -> dict[str, int]:
-    """The ids of control tokens, given by spelling or by id.
+    """The ids of special tokens that are named by spelling or by id.
 
     Raises:
         ValueError: there is no such token.
@@ -379,7 +378,7 @@ def _numbered(content: Content, names: Mapping[str, str | int]) -> dict[str, int
     ids = {piece: index for index, piece in pieces.items()}
     for special, token in names.items():
         if token not in ids and token not in pieces:
-            raise ValueError(f"there is no token {token!r}, which is said to be {special}")
+            raise ValueError(f"there is no token {token!r} for the role {special}")
     return {
         special: token if isinstance(token, int) else ids[token] for special, token in names.items()
     }
@@ -399,7 +398,7 @@ def _read(path: str | os.PathLike[str]) -> str:
         ) from error
 
 
-def _parted(text: str, name: str) -> tuple[Content, dict[str, Any]]:
+def _split_content(text: str, name: str) -> tuple[Content, dict[str, Any]]:
     """The library's part of tokenizer.json, and headway's."""
     try:
         content = json.loads(text)

@@ -1,7 +1,7 @@
-"""What a tokenizer.json says, whoever wrote it: its pieces, how they spell text, what is put first.
+"""Reads a tokenizer.json of any origin: its pieces, how they spell text, prepended spaces.
 
-A content is the file of the `tokenizers` library as plain data. Headway works with a copy in which
-no text can be taken for a control token; the file itself is kept as it is.
+A content is the file of the `tokenizers` library as plain data. headway encodes with a copy in
+which no text can match a special token; the file itself is not changed.
 """
 
 from collections.abc import Iterator, Set
@@ -14,8 +14,8 @@ from .special_tokens import vocabulary_name
 
 Content = dict[str, Any]
 Spelling = Literal["bytes", "spaces", "wordpiece", "words", "characters"]
-"""What a piece is made of: characters that stand for bytes; characters, ▁ for a space; characters
-of a word, which a space precedes unless the piece goes on with it; a word; a single character."""
+"""Content of a piece: `bytes`, a character for each byte; `spaces`, text with ▁ for a space;
+`wordpiece`, a part of a word, after a space unless it continues the word; a word; a character."""
 
 KINDS: dict[str, Kind] = {
     "BPE": "bpe",
@@ -23,14 +23,14 @@ KINDS: dict[str, Kind] = {
     "WordPiece": "wordpiece",
     "WordLevel": "words",
 }
-"""The kind of tokenizer by the library's name of its model."""
+"""The value of `text.kind` for each model type of the library."""
 
 
 def spelling_of(content: Content) -> Spelling:
     """How the pieces spell text.
 
     Raises:
-        RunError: in a way that is not known here.
+        RunError: headway does not support the spelling.
     """
     model, steps = content["model"], _types(content["decoder"], content["pre_tokenizer"])
     if "ByteLevel" in steps:
@@ -42,36 +42,36 @@ def spelling_of(content: Content) -> Spelling:
     if model["type"] == "WordLevel":
         return "characters" if "Fuse" in steps else "words"
     raise RunError(
-        f"the tokenizer spells text in a way that headway does not know ({model['type']} with "
-        f"{', '.join(sorted(steps)) or 'nothing'} around it); expected byte-level pieces, ▁ for "
+        f"the tokenizer spells text in a way that headway does not support ({model['type']} with "
+        f"{', '.join(sorted(steps)) or 'no steps'}); expected byte-level pieces, ▁ for "
         f"spaces (Metaspace), or WordPiece with {CONTINUES!r}"
     )
 
 
 def numbered_pieces(content: Content) -> dict[int, str]:
-    """The pieces by id; there may be ids without a piece."""
+    """The pieces by id; some ids may have no piece."""
     vocabulary = content["model"]["vocab"]
     if isinstance(vocabulary, dict):
         numbered = {index: piece for piece, index in vocabulary.items()}
-    else:  # of a unigram model: pieces in order, each with its log probability
+    else:  # a unigram model: pieces in order, each with its log probability
         numbered = {index: piece for index, (piece, _) in enumerate(vocabulary)}
     return numbered | {token["id"]: token["content"] for token in content["added_tokens"]}
 
 
-def control_pieces(content: Content) -> set[str]:
-    """What the file itself calls a control token, in use or not."""
+def special_pieces(content: Content) -> set[str]:
+    """The special tokens of the file, used by headway or not."""
     return {token["content"] for token in content["added_tokens"] if token["special"]}
 
 
-def working_copy(content: Content, controls: Set[str]) -> Content:
-    """The content that text is encoded with: without marks, limits and chance.
+def working_copy(content: Content, specials: Set[str]) -> Content:
+    """The content for encoding: without special tokens, truncation, padding and dropout.
 
-    Control tokens get names with a space inside, which no piece of a text has. By their own names
-    they would be found in text: a unigram model takes any piece of its vocabulary.
+    Special tokens get names with a space inside, which no piece of a text has. By their own names
+    they would match text: a unigram model uses any piece of its vocabulary.
     """
 
     def hide(piece: str) -> str:
-        return vocabulary_name(piece) if piece in controls and " " not in piece else piece
+        return vocabulary_name(piece) if piece in specials and " " not in piece else piece
 
     model = dict(content["model"])
     vocabulary = model["vocab"]
@@ -84,32 +84,33 @@ def working_copy(content: Content, controls: Set[str]) -> Content:
     if model.get("dropout"):
         model["dropout"] = None
     added = [
-        {**token, "content": hide(token["content"]), "special": token["content"] in controls}
+        {**token, "content": hide(token["content"]), "special": token["content"] in specials}
         for token in content["added_tokens"]
     ]
-    nothing = dict.fromkeys(("truncation", "padding", "post_processor"))
-    return {**content, **nothing, "added_tokens": added, "model": model}
+    removed = dict.fromkeys(("truncation", "padding", "post_processor"))
+    return {**content, **removed, "added_tokens": added, "model": model}
 
 
-def puts_space(content: Content) -> bool:
-    """Whether a space is put before a text, so that its first word is like the others."""
+def prepends_space(content: Content) -> bool:
+    """Whether a space is prepended to a text, so that its first word is like the others."""
     return _unspaced(content) != content
 
 
 def splits_at_spaces(content: Content) -> bool:
-    """Whether white space only parts words, whatever it is and however much of it."""
+    """Whether white space only separates words, in any form and amount."""
     first = next(_steps(content["pre_tokenizer"]), {"type": None})
     return first["type"] in ("WhitespaceSplit", "BertPreTokenizer", "Whitespace")
 
 
-def continuing(content: Content) -> Content:
-    """The content for what goes on with a text: no space is put before it."""
+def without_space(content: Content) -> Content:
+    """The content for the continuation of a text, to which no space is prepended."""
     return content if splits_at_spaces(content) else _unspaced(content)
 
 
 def _unspaced(content: Content) -> Content:
     normalizer = _without(content["normalizer"], {"Prepend"})
-    return {**content, "normalizer": normalizer, "pre_tokenizer": _bare(content["pre_tokenizer"])}
+    pre_tokenizer = _without_prefix_space(content["pre_tokenizer"])
+    return {**content, "normalizer": normalizer, "pre_tokenizer": pre_tokenizer}
 
 
 def _without(step: Content | None, types: Set[str]) -> Content | None:
@@ -122,11 +123,12 @@ def _without(step: Content | None, types: Set[str]) -> Content | None:
     return {**step, "normalizers": kept} if kept else None
 
 
-def _bare(step: Content | None) -> Content | None:
+def _without_prefix_space(step: Content | None) -> Content | None:
     if step is None:
         return None
     if step["type"] == "Sequence":
-        return {**step, "pretokenizers": [_bare(part) for part in step["pretokenizers"]]}
+        parts = [_without_prefix_space(part) for part in step["pretokenizers"]]
+        return {**step, "pretokenizers": parts}
     if step["type"] == "ByteLevel":
         return {**step, "add_prefix_space": False}
     return {**step, "prepend_scheme": "never"} if step["type"] == "Metaspace" else step
@@ -137,7 +139,7 @@ def _types(*steps: Content | None) -> set[str]:
 
 
 def _steps(step: Content | None) -> Iterator[Content]:
-    """The steps of a pre-tokenizer or decoder, one by one."""
+    """Yields the steps of a pre-tokenizer or decoder."""
     if step is None:
         return
     parts = step.get("pretokenizers") or step.get("decoders")

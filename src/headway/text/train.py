@@ -1,7 +1,7 @@
-"""Learns a tokenizer from text, and says how large its vocabulary should be.
+"""Trains a tokenizer on text, and chooses the size of its vocabulary.
 
-The trainers are the library's where they give the same answer every time (see `unigram.py` for the
-one that does not). Reading files and choosing what to learn from is left to the caller.
+The trainers are those of `tokenizers` if they are deterministic (`unigram.py` replaces the one that
+is not). The caller reads files and selects the texts.
 """
 
 import heapq
@@ -20,20 +20,20 @@ from .normalize import build_normalizer
 from .pretokenize import CONTINUES, build_cutter, build_decoder, build_pre_tokenizer, byte_alphabet
 from .special_tokens import UNK, SpecialTokenTemplate, all_specials, vocabulary_name
 from .tokenizer import Tokenizer, check_characters
-from .unigram import learn_unigram
+from .unigram import train_unigram
 
-_SAMPLE = 16_000_000  # characters that sub-words are learned from; bounds memory
+_SAMPLE = 16_000_000  # characters of the sample for sub-words; bounds memory
 _UNLIMITED = 2**31
-_LONGEST_WORD = 1000  # characters; WordPiece calls a longer word unknown
+_LONGEST_WORD = 1000  # characters; to WordPiece a longer word is unknown
 
 
 def vocabulary_size(n_characters: int) -> int:
     """A good number of sub-words for a corpus: twice the square root of its characters.
 
-    Rounded to hundreds (from 2000 on to thousands) and kept between 300 and 32000: 5000 dates
-    (0.15 million characters) give 800, 29000 pairs of captions (3.9 million) 4000, a million pairs
-    of sentences (130 million) 23000. Sub-words follow the growth of the vocabulary of a text, which
-    goes about with the square root of its length (Heaps' law).
+    It is rounded to hundreds (from 2000 to thousands) and limited to 300 to 32000: 5000 dates (0.15
+    million characters) give 800, 29000 pairs of captions (3.9 million) 4000, a million pairs of
+    sentences (130 million) 23000. The number of sub-words follows the vocabulary of a text, which
+    grows roughly with the square root of its length (Heaps' law).
     """
     size = 2 * math.sqrt(n_characters)
     step = 100 if size < 2000 else 1000
@@ -46,31 +46,31 @@ def train_tokenizer(
     extra_specials: Sequence[str] = (),
     frame: SpecialTokenTemplate | None = None,
 ) -> Tokenizer:
-    """Learns a tokenizer; the same texts in the same order always give the same one.
+    """Trains a tokenizer; the same texts in the same order always give the same tokenizer.
 
-    Sub-words are learned from at most 16 million characters, drawn evenly from all texts, so that
-    memory does not grow with the corpus; words and characters are counted over everything, and need
-    memory for each different one.
+    Sub-words are learned from at most 16 million characters, sampled evenly from all texts, so that
+    memory does not grow with the corpus. Words and characters are counted over all texts, with
+    memory for each distinct one.
 
     Args:
-        extra_specials: control tokens beyond pad, bos, eos and unk, as ("mask", "sep", "cls");
-            they get the ids from 4 on.
-        frame: the marks around texts that are only read; by default the end mark alone.
+        extra_specials: special tokens beyond pad, bos, eos and unk, such as ("mask", "sep", "cls");
+            their ids start at 4.
+        frame: the special tokens around texts for an encoder; by default EOS alone.
 
     Raises:
-        ConfigError: `config.size` cannot be reached, or is too small to spell the text.
-        DataError: a text holds a lone surrogate.
+        ConfigError: `config.size` cannot be reached, or is too small to encode the text.
+        DataError: a text has a lone surrogate.
     """
     specials = all_specials(extra_specials)
     names = [vocabulary_name(special) for special in specials]
     if config.kind == "bytes":
         model: models.Model = _bytes_model(names)
     elif config.kind in ("words", "characters"):
-        model = _learn_words(texts, config, names)
+        model = _train_words(texts, config, names)
     else:
-        sample, n_characters = _draw(texts)
-        model = _learn_subwords(sample, config, names, vocabulary_size(n_characters))
-    backend = _around(model, config)
+        sample, n_characters = _sample(texts)
+        model = _train_subwords(sample, config, names, vocabulary_size(n_characters))
+    backend = _make_backend(model, config)
     backend.add_special_tokens(names)
     tokenizer = Tokenizer(
         json.loads(backend.to_str()), config, specials, frame or SpecialTokenTemplate()
@@ -78,20 +78,20 @@ def train_tokenizer(
     if config.size is not None and tokenizer.size < config.size:
         raise ConfigError(
             f"text.size={config.size} is larger than this text allows (only {tokenizer.size} "
-            f"{_what(config)} can be learned); try size={tokenizer.size} or leave it out"
+            f"{_unit(config)} can be learned); try size={tokenizer.size} or leave it out"
         )
     return tokenizer
 
 
-def _what(config: TokenizerConfig) -> str:
+def _unit(config: TokenizerConfig) -> str:
     return config.kind if config.kind in ("words", "characters") else "pieces"
 
 
-def _draw(texts: Iterable[str]) -> tuple[list[str], int]:
-    """An even sample of the texts, as large as `_SAMPLE` allows, and the characters of all of them.
+def _sample(texts: Iterable[str]) -> tuple[list[str], int]:
+    """An even sample of at most `_SAMPLE` characters, and the number of characters of all texts.
 
-    Each text draws a number, and those with the smallest numbers stay: a single pass over texts of
-    unknown number, always the same result, whatever the order in which languages alternate.
+    Each text draws a random number, and texts with the smallest numbers stay: a single pass over
+    any number of texts, with a reproducible result, that is even if languages alternate.
     """
     rng = random.Random(0)
     kept: list[tuple[float, int, str]] = []  # a heap; the largest number is on top (negated)
@@ -117,11 +117,11 @@ def _bytes_model(names: Sequence[str]) -> models.Model:
     return models.BPE(vocabulary, [])
 
 
-def _learn_words(
+def _train_words(
     texts: Iterable[str], config: TokenizerConfig, names: Sequence[str]
 ) -> models.Model:
-    """A table of the most frequent words or characters, equally frequent ones in order of code."""
-    _check_size(config, len(names) + 1, f"{len(names)} control tokens and a single one")
+    """The most frequent words or characters; ties are ordered by code point."""
+    _check_size(config, len(names) + 1, f"{len(names)} special tokens and a single one")
     trainer = trainers.WordLevelTrainer(
         vocab_size=config.size or _UNLIMITED,
         min_frequency=config.min_count,
@@ -131,16 +131,16 @@ def _learn_words(
     return _train(models.WordLevel(unk_token=names[UNK]), trainer, _checked(texts), config)
 
 
-def _learn_subwords(
+def _train_subwords(
     sample: Sequence[str], config: TokenizerConfig, names: Sequence[str], automatic: int
 ) -> models.Model:
     if config.kind == "wordpiece":
-        return _learn_wordpiece(sample, config, names, automatic)
+        return _train_wordpiece(sample, config, names, automatic)
     alphabet = byte_alphabet()
     _check_size(
         config,
         len(names) + len(alphabet),
-        f"{len(alphabet)} bytes and {len(names)} control tokens",
+        f"{len(alphabet)} bytes and {len(names)} special tokens",
     )
     size = config.size or max(automatic, len(names) + len(alphabet))
     if config.kind == "bpe":
@@ -152,27 +152,27 @@ def _learn_subwords(
             show_progress=False,
         )
         return _train(models.BPE(), trainer, sample, config)
-    pieces = learn_unigram(_count_words(sample, config), alphabet, size - len(names))
+    pieces = train_unigram(_count_words(sample, config), alphabet, size - len(names))
     return models.Unigram([(name, 0.0) for name in names] + pieces, unk_id=UNK)
 
 
-def _learn_wordpiece(
+def _train_wordpiece(
     sample: Sequence[str], config: TokenizerConfig, names: Sequence[str], automatic: int
 ) -> models.Model:
     characters = sorted({character for word in _count_words(sample, config) for character in word})
     # The trainer numbers the continuing characters in an order that changes from run to run, and
-    # breaks ties by number; given beforehand, their order is fixed.
-    given = [*names, *(CONTINUES + character for character in characters)]
-    smallest = len(given) + len(characters)
+    # breaks ties by number; passed as special tokens, they have a fixed order.
+    fixed = [*names, *(CONTINUES + character for character in characters)]
+    smallest = len(fixed) + len(characters)
     _check_size(
         config,
         smallest,
-        f"{len(characters)} characters, first and inside a word, and {len(names)} control tokens",
+        f"{len(characters)} characters, first and inside a word, and {len(names)} special tokens",
     )
     trainer = trainers.WordPieceTrainer(
         vocab_size=config.size or max(automatic, smallest),
         min_frequency=2,
-        special_tokens=given,
+        special_tokens=fixed,
         initial_alphabet=characters,
         continuing_subword_prefix=CONTINUES,
         show_progress=False,
@@ -189,14 +189,14 @@ def _learn_wordpiece(
 def _train(
     model: models.Model, trainer: trainers.Trainer, texts: Iterable[str], config: TokenizerConfig
 ) -> models.Model:
-    learner = _around(model, config)
-    learner.train_from_iterator(texts, trainer)
-    trained: models.Model = learner.model
+    backend = _make_backend(model, config)
+    backend.train_from_iterator(texts, trainer)
+    trained: models.Model = backend.model
     return trained
 
 
-def _around(model: models.Model, config: TokenizerConfig) -> tokenizers.Tokenizer:
-    """The library's tokenizer: `model` between what cuts text and what glues pieces."""
+def _make_backend(model: models.Model, config: TokenizerConfig) -> tokenizers.Tokenizer:
+    """The library's tokenizer with `model`, normalizer, pre-tokenizer and decoder."""
     backend = tokenizers.Tokenizer(model)
     backend.normalizer = build_normalizer(config)
     backend.pre_tokenizer = build_pre_tokenizer(config)

@@ -1,7 +1,7 @@
-"""Learns the pieces of a unigram model (Kudo 2018): many candidates, thinned until few remain.
+"""Trains a unigram model (Kudo 2018): many candidate pieces, pruned until few remain.
 
-The library's trainer is not used: its result differs from run to run, and it never proposes a whole
-word that is part of no other word. The model that reads text afterwards is the library's.
+The trainer of `tokenizers` is not used: its result differs from run to run, and it never proposes a
+whole word that is part of no other word. The library's model encodes text afterwards.
 """
 
 import heapq
@@ -10,25 +10,25 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 _MAX_PIECE = 16
-_MAX_WORD = 36  # longer ones are cut, to keep products of probabilities inside a float
-_MAX_WORDS = 50_000  # the most frequent ones; the rest would cost time and memory, not pieces
+_MAX_WORD = 36  # longer words are cut, to keep products of probabilities within a float
+_MAX_WORDS = 50_000  # the most frequent ones; the rest would cost time and add no pieces
 _SEEDS_PER_PIECE = 10
 _MIN_SEEDS = 10_000
-_KEEP = 0.6  # share of the pieces that survives a round
-_UNSEEN = 0.1  # the count of what was never used
+_KEEP = 0.6  # share of the pieces kept in a round
+_UNSEEN = 0.1  # count of a piece that is never used
 
-# Multiplies the probability of each piece once per symbol. All ways to cut a word have the same
-# number of symbols, so this cancels; it keeps long words from vanishing in a float.
+# Multiplies the probability of each piece once per symbol. All segmentations of a word have the
+# same number of symbols, so it cancels out; it keeps long words from underflowing.
 _PER_SYMBOL = math.exp(5.0)
 
 
-def learn_unigram(
+def train_unigram(
     word_counts: Mapping[str, int], alphabet: Sequence[str], n_pieces: int
 ) -> list[tuple[str, float]]:
     """At most `n_pieces` pieces with their log probabilities, the likeliest first.
 
-    Every symbol of `alphabet` is among them, so that any word over it can be cut. Fewer are
-    returned only when the words hold fewer sub-strings that occur twice.
+    Every symbol of `alphabet` is among them, so that any word over it can be segmented. Fewer
+    pieces are returned only if the words have fewer sub-strings that occur twice.
     """
     ordered = sorted(word_counts.items(), key=lambda item: (-item[1], item[0]))
     words = [
@@ -41,7 +41,7 @@ def learn_unigram(
         counts = _expected_counts(words, counts)
         if len(counts) <= n_pieces:
             break
-        counts = _thin(counts, max(n_pieces, int(_KEEP * len(counts))))
+        counts = _prune(counts, max(n_pieces, int(_KEEP * len(counts))))
     log_probs = {piece: round(value, 6) for piece, value in _log_probs(counts).items()}
     return sorted(log_probs.items(), key=lambda item: (-item[1], item[0]))
 
@@ -49,7 +49,7 @@ def learn_unigram(
 def _seeds(
     words: Sequence[tuple[str, int]], alphabet: Sequence[str], n_pieces: int
 ) -> dict[str, float]:
-    """The alphabet and the sub-strings that cover most text, with how often they occur."""
+    """Counts of the alphabet and of the sub-strings that cover most text."""
     counts: Counter[str] = Counter()
     for word, count in words:
         for start in range(len(word)):
@@ -72,7 +72,7 @@ def _log_probs(counts: Mapping[str, float]) -> dict[str, float]:
 def _expected_counts(
     words: Sequence[tuple[str, int]], counts: Mapping[str, float]
 ) -> dict[str, float]:
-    """One round of expectation and maximisation: how often each piece is used, over all cuts."""
+    """Expected counts of the pieces over all segmentations: a round of EM."""
     weights = {
         piece: math.exp(log_prob) * _PER_SYMBOL ** len(piece)
         for piece, log_prob in _log_probs(counts).items()
@@ -97,8 +97,8 @@ def _expected_counts(
     return expected
 
 
-def _thin(counts: Mapping[str, float], n_kept: int) -> dict[str, float]:
-    """Drops the pieces whose absence costs the text the least probability; symbols always stay."""
+def _prune(counts: Mapping[str, float], n_kept: int) -> dict[str, float]:
+    """Drops the pieces whose loss reduces the likelihood least; symbols always stay."""
     log_probs = _log_probs(counts)
     loss = {
         piece: count * (log_probs[piece] - _best_without(piece, log_probs))
@@ -112,7 +112,7 @@ def _thin(counts: Mapping[str, float], n_kept: int) -> dict[str, float]:
 
 
 def _best_without(piece: str, log_probs: Mapping[str, float]) -> float:
-    """The log probability of the best way to write `piece` with shorter ones."""
+    """The log probability of the best segmentation of `piece` into shorter pieces."""
     best = [0.0]
     for end in range(1, len(piece) + 1):
         best.append(

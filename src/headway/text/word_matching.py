@@ -1,7 +1,7 @@
-"""Whole words in text: where a term stands as words of its own, not as a part of longer ones.
+"""Finds terms in text as whole words, not as parts of longer words.
 
-What joins two characters into one word is a matter of Unicode: letters, marks, numbers and the
-underscore do, in scripts that put spaces between words. Nothing here knows tokens.
+Unicode decides which characters form a word: letters, marks, numbers and the underscore, in scripts
+with spaces between words. Nothing here knows tokens.
 """
 
 import re
@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 
-# First and last code points of scripts that write words without spaces between them: there a term
-# may begin and end anywhere. Thai, Lao, Myanmar, Khmer, then Han with kana, bopomofo and the signs
-# that are written with them.
+# First and last code points of scripts without spaces between words, in which a term may start and
+# end anywhere: Thai, Lao, Myanmar, Khmer, then Han with kana, bopomofo and the signs that are used
+# with them.
 _UNSPACED = (
     (0x0E01, 0x0EFF),
     (0x1000, 0x109F),
@@ -34,24 +34,24 @@ _UNSPACED = (
     (0x20000, 0x3FFFD),
 )
 _STARTS = [first for first, _ in _UNSPACED]
-_PARTIAL = "\ufffd"  # stands for bytes that are not a whole character, or not yet one
+_PARTIAL = "\ufffd"  # replaces bytes that are not, or not yet, a whole character
 
 
 def contains(text: str, term: str, ended: bool = True) -> bool:
-    """Whether `term` stands in `text` as whole words; see `find`."""
+    """Whether `text` contains `term` as whole words; see `find`."""
     return next(find(text, term, ended), None) is not None
 
 
 def find(text: str, term: str, ended: bool = True) -> Iterator[tuple[int, int]]:
-    """Start and end of every place where `term` stands in `text` as whole words, in order.
+    """Yields start and end of every occurrence of `term` in `text` as whole words, in order.
 
-    "Hund" stands in "der Hund." and in "Hund-Futter", not in "Hunde" or "Windhund"; "猫" stands in
-    "他喜欢猫吗". Case matters, runs of white space count as one space, and letters with accents are
-    the same however Unicode composes them: the places are those in `normal(text)`.
+    "Hund" occurs in "der Hund." and in "Hund-Futter", not in "Hunde" or "Windhund"; "猫" occurs in
+    "他喜欢猫吗". Case matters, a run of white space equals a space, and letters with accents are
+    equal in every Unicode composition: positions are those in `normal(text)`.
 
     Args:
-        ended: False if more text may follow: what stands at the very end is then not certain to
-            be a whole word and is left out.
+        ended: False if more text may follow: an occurrence at the very end may then not be a whole
+            word, and is left out.
     """
     text = normal(text)
     pattern = _pattern(normal(term))
@@ -61,16 +61,17 @@ def find(text: str, term: str, ended: bool = True) -> Iterator[tuple[int, int]]:
         text = text.rstrip(_PARTIAL)
     match = pattern.search(text)
     while match:
-        if _stands_alone(text, match.start(), match.end(), ended):
+        if _is_whole_word(text, match.start(), match.end(), ended):
             yield match.span()
         match = pattern.search(text, match.start() + 1)
 
 
 def is_word_boundary(before: str, after: str) -> bool:
-    """Whether the words that make `before` into `after` are set apart as people write them.
+    """Whether the words that extend `before` to `after` are spaced as in ordinary text.
 
-    One space stands between words, none at the start of a text or after a space. After an opening
-    bracket, an apostrophe or before a sign either will do. Scripts without spaces get none.
+    There is a space between words, and none at the start of a text or after a space. After an
+    opening bracket or an apostrophe, or before a sign, both are allowed. Scripts without spaces
+    have none.
     """
     added = after[len(before) :]
     word = added.lstrip()
@@ -82,16 +83,16 @@ def is_word_boundary(before: str, after: str) -> bool:
     last, first = before[-1], word[0]
     if _is_unspaced(first):
         return not has_space or last.isascii()
-    takes_both = _is_unspaced(last) or unicodedata.category(last) in ("Ps", "Pi") or last in "'’"
-    return has_space or takes_both or not is_word_character(first)
+    allows_both = _is_unspaced(last) or unicodedata.category(last) in ("Ps", "Pi") or last in "'’"
+    return has_space or allows_both or not is_word_character(first)
 
 
 def normal(text: str, ignore_case: bool = False) -> str:
-    """The text as terms are compared: letters and accents composed, capitals kept or not."""
+    """The text in the form in which terms are compared: NFC, case-folded if `ignore_case`."""
     return unicodedata.normalize("NFC", text.casefold() if ignore_case else text)
 
 
-def _stands_alone(text: str, start: int, end: int, ended: bool) -> bool:
+def _is_whole_word(text: str, start: int, end: int, ended: bool) -> bool:
     if start and _joins(text[start - 1]) and _joins(text[start]):
         return False
     last = text[end - 1]
@@ -106,26 +107,26 @@ def _stands_alone(text: str, start: int, end: int, ended: bool) -> bool:
 
 @lru_cache(maxsize=65536)
 def is_word_character(character: str) -> bool:
-    """Letters, marks, numbers and connecting punctuation such as the underscore."""
+    """Whether it is a letter, mark, number or connecting punctuation such as the underscore."""
     category = unicodedata.category(character)
     return category[0] in "LMN" or category == "Pc"
 
 
 @lru_cache(maxsize=65536)
 def _joins(character: str) -> bool:
-    """Whether it makes one word with its like beside it."""
+    """Whether two such characters side by side are in the same word."""
     return is_word_character(character) and not _is_unspaced(character)
 
 
 def _is_unspaced(character: str) -> bool:
-    """Whether it belongs to a script that puts no spaces between words, signs included."""
+    """Whether it belongs to a script without spaces between words, signs included."""
     code = ord(character)
-    place = bisect_right(_STARTS, code) - 1
-    return place >= 0 and code <= _UNSPACED[place][1]
+    index = bisect_right(_STARTS, code) - 1
+    return index >= 0 and code <= _UNSPACED[index][1]
 
 
 @lru_cache(maxsize=65536)
 def _pattern(term: str) -> re.Pattern[str] | None:
-    """Finds the term with any white space between its words; None if it has no words."""
+    """Matches the term with any white space between its words; None if it has no words."""
     words = term.split()
     return re.compile(r"\s+".join(map(re.escape, words))) if words else None

@@ -87,8 +87,11 @@ def test_a_run_that_says_how_to_draw_is_obeyed():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"min_ratio": 0.5}, "search.min_ratio follows a source, and a prompt is none; take min"),
-        ({"max_extra": 3}, "search.max_extra follows a source"),
+        (
+            {"min_ratio": 0.5},
+            "search.min_ratio depends on a source, which a prompt is not; use",
+        ),
+        ({"max_extra": 3}, "search.max_extra depends on a source"),
         ({"method": "exhaustive"}, 'method = "exhaustive" is for short outputs'),
         ({"beam": 2, "top_k": 3}, 'top_k=3 has no meaning with method="beam"'),
         ({"tempreature": 1.0}, "unknown key tempreature"),

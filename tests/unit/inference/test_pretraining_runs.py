@@ -228,12 +228,12 @@ def test_settings_that_have_no_meaning(folder):
     with pytest.raises(ValueError, match=r"text\.dropout = 0\.1 has no meaning for format"):
         config_of(folder, "masked", text=TextConfig(dropout=0.1))
     lines = DataConfig(train="train.txt")
-    with pytest.raises(ValueError, match=r'no meaning for task = "pretrain": what is learned from'):
+    with pytest.raises(ValueError, match=r'no meaning for task = "pretrain": text in blocks'):
         api.RunConfig(lines, task="pretrain", text=TextConfig(dropout=0.1))
-    message = r"pretrain\.objective = 'masked' needs a model that can read and reads a source"
+    message = r"pretrain\.objective = 'masked' needs a model with a source that can read"
     with pytest.raises(ValueError, match=message):
         config_of(folder, "masked", model=WRITER)
-    with pytest.raises(ValueError, match=r"objective = 'bart' needs a model that can score, step"):
+    with pytest.raises(ValueError, match=r"objective = 'bart' needs a model .* can score, step"):
         config_of(folder, "bart", model=READER)
     with pytest.raises(ValueError, match=r"expected one of auto, loss, masked_accuracy$"):
         config_of(folder, "masked", train=TrainConfig(metric="next_accuracy"))

@@ -100,7 +100,7 @@ def test_scores_with_a_prefix_are_forced_scores(folder):
 
 def test_a_prefix_that_cannot_be_written_names_its_place(folder):
     words = headway.load(folder / "words")
-    with pytest.raises(DataError, match=r"^news:4: the prefix 'dog x' cannot be written: no word"):
+    with pytest.raises(DataError, match=r"^news:4: the prefix 'dog x' cannot be encoded: no word"):
         words.translate([TranslationRequest("one big dog", prefix="dog x")], places=["news:4"])
     assert words.translate([TranslationRequest("one big dog", prefix="dog r")])[0].text.startswith(
         "dog red"

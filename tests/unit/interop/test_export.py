@@ -108,7 +108,7 @@ def searching(translator, **search):
         ({"method": "exhaustive"}, 'search.method = "exhaustive" (only beam and sample)'),
         (
             {"min_ratio": 0.5, "beam": 1, "stop": "safe"},
-            "search.min_ratio = 0.5 (no limit follows the input), "
+            "search.min_ratio = 0.5 (no limit depends on the input), "
             'search.stop = "safe" (a beam of 1 stops at its first end)',
         ),
     ],

@@ -311,7 +311,7 @@ def test_a_tokenizer_that_is_missing_or_does_not_fit(imported, tmp_path):
         f"AutoTokenizer.from_pretrained('{folder}').save_pretrained(...)"
     )
     (folder / "tokenizer.json").write_text("{}")
-    assert f"{folder}/tokenizer.json is no tokenizer (" in refusal(folder, tmp_path / "run")
+    assert f"{folder}/tokenizer.json is not a tokenizer (" in refusal(folder, tmp_path / "run")
     bare = make_folder("gpt2", tmp_path / "bare")
     file = bare / "tokenizer.json"
     content = json.loads(file.read_text())

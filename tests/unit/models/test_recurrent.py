@@ -334,7 +334,7 @@ def test_location_must_know_the_longest_source(tmp_path):
         read(tmp_path, *place, "data.max_length=60")
     assert str(caught.value).endswith(
         "model.max_positions = 50 is less than the 60 tokens that data.max_length allows and "
-        'model.score = "location" has to know; raise it to 60 or lower data.max_length'
+        'model.score = "location" needs; raise it to 60 or lower data.max_length'
     )
     assert read(tmp_path, *place, "data.max_length=50").model.max_positions == 50
     assert read(tmp_path, "model.max_positions=50", "data.max_length=60")  # other scores need none

@@ -108,12 +108,12 @@ def same():
     def agree(ours, theirs):
         assert len(ours) == len(theirs)
         scores = [hypothesis.score for hypothesis in ours] + [-float("inf")]
-        for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-            assert one.score == pytest.approx(other.score, abs=1e-4)
-            assert one.finished == other.finished
+        for i, (hyp, other) in enumerate(zip(ours, theirs, strict=True)):
+            assert hyp.score == pytest.approx(other.score, abs=1e-4)
+            assert hyp.finished == other.finished
             tied = min(scores[i] - scores[i + 1], scores[i - 1] - scores[i] if i else 1) < 1e-4
             if not tied:
-                assert one.tokens == other.tokens
-                assert one.token_log_probs == pytest.approx(other.token_log_probs, abs=1e-4)
+                assert hyp.tokens == other.tokens
+                assert hyp.token_log_probs == pytest.approx(other.token_log_probs, abs=1e-4)
 
     return agree

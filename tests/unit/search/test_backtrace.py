@@ -16,12 +16,12 @@ def test_backtracking_after_a_sentence_has_left():
     history.append(both, torch.zeros_like(tokens), tokens, -tokens / 10)
     history.append(second, torch.tensor([[1, 1]]), torch.tensor([[22, 23]]), -torch.ones(1, 2))
     history.append(second, torch.tensor([[1, 0]]), torch.tensor([[24, 25]]), -torch.ones(1, 2))
-    found, log_probs = history.backtrack(
+    tokens_read, log_probs = history.backtrack(
         sentence=torch.tensor([0, 1, 1, 0]),
-        place=torch.tensor([1, 0, 1, 0]),
+        slot=torch.tensor([1, 0, 1, 0]),
         n_tokens=torch.tensor([1, 3, 2, 0]),
     )
-    assert found == [[11], [21, 23, 24], [21, 23], []]
+    assert tokens_read == [[11], [21, 23, 24], [21, 23], []]
     assert log_probs[1] == pytest.approx([-2.1, -1.0, -1.0])
 
 

@@ -12,7 +12,7 @@ LIMITS = torch.tensor([10])
 
 
 class Watched(TableModel):
-    """Notes the prefix of every hypothesis it is asked to continue."""
+    """Records the prefix of every hypothesis that it continues."""
 
     def __init__(self, table):
         super().__init__(table)
@@ -36,10 +36,8 @@ class Watched(TableModel):
 def search(k, alpha, n_best=1, stop="finished"):
     model = Watched(PIE)
     config = SearchConfig(beam=k, alpha=alpha, n_best=n_best, stop=stop)
-    [found] = beam(
-        model, BATCH, bos=0, eos=1, config=config, limits=LIMITS.clone(), normalise=False
-    )
-    return model, found
+    [hyps] = beam(model, BATCH, bos=0, eos=1, config=config, limits=LIMITS.clone(), normalise=False)
+    return model, hyps
 
 
 def test_every_step_keeps_these_two():
@@ -56,38 +54,38 @@ def test_every_step_keeps_these_two():
 
 
 def test_without_normalisation_the_beam_misses_the_argmax():
-    model, [found] = search(k=2, alpha=0.0)
-    assert model.decode(found.tokens) == "he hit a pie"
-    assert found.finished
-    assert found.log_prob == found.score == pytest.approx(-3.4)
-    assert found.token_log_probs == pytest.approx([-0.7, -1.0, -1.1, -0.5, -0.1])
+    model, [hyp] = search(k=2, alpha=0.0)
+    assert model.decode(hyp.tokens) == "he hit a pie"
+    assert hyp.finished
+    assert hyp.log_prob == hyp.score == pytest.approx(-3.4)
+    assert hyp.token_log_probs == pytest.approx([-0.7, -1.0, -1.1, -0.5, -0.1])
 
 
 def test_a_wider_beam_finds_the_argmax():
-    model, [found] = search(k=3, alpha=0.0)
-    assert model.decode(found.tokens) == "i was hit"
-    assert found.log_prob == pytest.approx(-3.0)
+    model, [hyp] = search(k=3, alpha=0.0)
+    assert model.decode(hyp.tokens) == "i was hit"
+    assert hyp.log_prob == pytest.approx(-3.0)
 
 
 def test_normalised_by_length_the_long_sentence_wins():
-    model, found = search(k=2, alpha=1.0, n_best=2)
-    assert [model.decode(one.tokens) for one in found] == ["he hit me with a pie", "he hit a pie"]
-    assert [one.log_prob for one in found] == pytest.approx([-4.3, -3.4])
-    assert [one.score for one in found] == pytest.approx([-4.3 / 7, -3.4 / 5])
-    assert round(found[0].score, 2) == -0.61
+    model, hyps = search(k=2, alpha=1.0, n_best=2)
+    assert [model.decode(hyp.tokens) for hyp in hyps] == ["he hit me with a pie", "he hit a pie"]
+    assert [hyp.log_prob for hyp in hyps] == pytest.approx([-4.3, -3.4])
+    assert [hyp.score for hyp in hyps] == pytest.approx([-4.3 / 7, -3.4 / 5])
+    assert round(hyps[0].score, 2) == -0.61
 
 
 def test_the_safe_stop_stops_when_nothing_better_can_come():
-    model, [found] = search(k=2, alpha=0.0, stop="safe")
-    assert model.decode(found.tokens) == "he hit a pie"
+    model, [hyp] = search(k=2, alpha=0.0, stop="safe")
+    assert model.decode(hyp.tokens) == "he hit a pie"
     assert len(model.seen) == 5  # "he hit me with a" has -3.9 already, below -3.4
-    _, [found] = search(k=2, alpha=1.0, stop="safe")
-    assert model.decode(found.tokens) == "he hit me with a pie"
+    _, [hyp] = search(k=2, alpha=1.0, stop="safe")
+    assert model.decode(hyp.tokens) == "he hit me with a pie"
 
 
 def test_greedy_takes_the_likeliest_word():
     model = TableModel(PIE)
-    [found] = greedy(model, BATCH, bos=0, eos=1, limits=LIMITS, normalise=False)
-    assert model.decode(found.tokens) == "he hit me with a pie"
-    assert found.log_prob == pytest.approx(-4.3)
-    assert found.score == pytest.approx(-4.3 / 7)
+    [hyp] = greedy(model, BATCH, bos=0, eos=1, limits=LIMITS, normalise=False)
+    assert model.decode(hyp.tokens) == "he hit me with a pie"
+    assert hyp.log_prob == pytest.approx(-4.3)
+    assert hyp.score == pytest.approx(-4.3 / 7)

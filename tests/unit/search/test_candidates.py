@@ -26,29 +26,29 @@ def test_log_normaliser_of_an_impossible_row_is_zero():
 def test_the_best_of_two_hypotheses():
     log_probs = torch.tensor([[[0.5, 0.3, 0.2], [0.9, 0.06, 0.04]]]).log()
     live = torch.tensor([[0.4, 0.6]]).log()
-    found = best_candidates(log_probs, live, k=2)
-    assert found.parent.tolist() == [[1, 0, 0, 0]]
-    assert found.token.tolist() == [[0, 0, 1, 2]]
-    assert found.log_prob.exp()[0].tolist() == pytest.approx([0.54, 0.2, 0.12, 0.08])
-    assert found.token_log_prob.exp()[0].tolist() == pytest.approx([0.9, 0.5, 0.3, 0.2])
+    best = best_candidates(log_probs, live, k=2)
+    assert best.parent.tolist() == [[1, 0, 0, 0]]
+    assert best.token.tolist() == [[0, 0, 1, 2]]
+    assert best.log_prob.exp()[0].tolist() == pytest.approx([0.54, 0.2, 0.12, 0.08])
+    assert best.token_log_prob.exp()[0].tolist() == pytest.approx([0.9, 0.5, 0.3, 0.2])
 
 
-def test_logits_are_normalised_unless_told_otherwise():
+def test_logits_are_normalised_by_default():
     logits = torch.tensor([[[1.0, 1.0]]])
     live = torch.zeros(1, 1)
     assert best_candidates(logits, live, k=1).log_prob.exp()[0].tolist() == pytest.approx([0.5] * 2)
     assert best_candidates(-logits, live, k=1, normalise=False).log_prob.tolist() == [[-1.0, -1.0]]
 
 
-def test_fewer_candidates_than_asked_for():
-    found = best_candidates(torch.zeros(1, 1, 3), torch.zeros(1, 1), k=5)
-    assert sorted(found.token[0].tolist()) == [0, 1, 2]
+def test_fewer_candidates_than_requested():
+    best = best_candidates(torch.zeros(1, 1, 3), torch.zeros(1, 1), k=5)
+    assert sorted(best.token[0].tolist()) == [0, 1, 2]
 
 
 def test_impossible_rows_give_no_nan():
     logits = torch.tensor([[[-INF, -INF], [0.0, -INF]]])
-    found = best_candidates(logits, torch.tensor([[-1.0, -2.0]]), k=2)
-    assert found.log_prob.tolist() == [[-2.0, -INF, -INF, -INF]]
+    best = best_candidates(logits, torch.tensor([[-1.0, -2.0]]), k=2)
+    assert best.log_prob.tolist() == [[-2.0, -INF, -INF, -INF]]
     dead = best_candidates(logits, torch.full((1, 2), -INF), k=2)
     assert (dead.log_prob == -INF).all()
 
@@ -63,29 +63,29 @@ def test_ends_count_among_the_k_best_only():
     eos = 0
     logits = torch.tensor([[[3.0, 4.0, 2.0, 1.0]]])  # END is second best
     best_of_one = best_candidates(logits, torch.zeros(1, 1), k=1)
-    ended, going = split_ended(best_of_one, eos, k=1)
+    ended, kept = split_ended(best_of_one, eos, k=1)
     assert ended.log_prob.tolist() == [[-INF]]
-    assert going.token.tolist() == [[1]]
+    assert kept.token.tolist() == [[1]]
 
-    ended, going = split_ended(best_candidates(logits, torch.zeros(1, 1), k=2), eos, k=2)
+    ended, kept = split_ended(best_candidates(logits, torch.zeros(1, 1), k=2), eos, k=2)
     assert (ended.log_prob > -INF).tolist() == [[False, True]]
     assert ended.token[0, 1] == eos
-    assert going.token.tolist() == [[1, 2]]  # the beam is refilled to two
+    assert kept.token.tolist() == [[1, 2]]  # the beam is refilled to two
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 3), st.integers(2, 7))
-def test_going_and_ended_are_those_of_a_full_sort(seed, k, empty, n_vocab):
+def test_kept_and_ended_are_those_of_a_full_sort(seed, k, empty, n_vocab):
     n_live = max(1, k - empty)
     draw = torch.Generator().manual_seed(seed)
     logits = torch.randn(2, n_live, n_vocab, generator=draw)
     live = torch.randn(2, n_live, generator=draw)
-    ended, going = split_ended(best_candidates(logits, live, k), eos=0, k=k)
+    ended, kept = split_ended(best_candidates(logits, live, k), eos=0, k=k)
     for row in range(2):
         totals = (live[row][:, None] + logits[row].log_softmax(dim=-1)).flatten().tolist()
         order = sorted(range(len(totals)), key=lambda i: -totals[i])
         expected_going = [divmod(i, n_vocab) for i in order if i % n_vocab != 0][:k]
         expected_ended = [i // n_vocab for i in order[:k] if i % n_vocab == 0]
-        alive = going.log_prob[row] > -INF
-        got = zip(going.parent[row][alive].tolist(), going.token[row][alive].tolist(), strict=True)
+        alive = kept.log_prob[row] > -INF
+        got = zip(kept.parent[row][alive].tolist(), kept.token[row][alive].tolist(), strict=True)
         assert list(got) == expected_going
         assert ended.parent[row][ended.log_prob[row] > -INF].tolist() == expected_ended

@@ -26,7 +26,7 @@ from headway.search import SearchConfig
         (
             {"method": "sample", "temperature": 0.0},
             "temperature=0.0 is not a finite number above 0; for the likeliest token at each step "
-            'take method = "beam" with beam = 1',
+            'use method = "beam" with beam = 1',
         ),
         (
             {"temperature": 0.7},

@@ -19,14 +19,14 @@ from headway.search import (
     constrained,
     score_targets,
 )
-from headway.search.constrained_search import deal, n_places
+from headway.search.constrained_search import count_slots, share_evenly
 from headway.search.logits_rules import MinimumLengthRule, NoRepeatRule
 from headway.teaching.table_model import TableModel
 from headway.text.word_matching import contains
 
 BOS, EOS = 0, 1
 SOURCES = [[2, 5, 3], [3], [1, 2, 4, 3, 5], [0, 1], [2, 2, 2, 2]]
-# What the tokens of the toy models write: some begin a word, some go on with one.
+# The text of each token of the toy models: some start a word, others continue one.
 PIECES = ["", "", " a", " b", "b", "c", " ab", " c", ".", " d", "d", " e"]
 NONE = Constraints()
 few = settings(
@@ -38,7 +38,7 @@ def write(tokens):
     return "".join(PIECES[token] for token in tokens).removeprefix(" ")
 
 
-def writings(text):
+def token_sequences(text):
     """Every token sequence that writes " text"."""
 
     def ways(rest):
@@ -51,10 +51,10 @@ def writings(text):
 
 
 def term(text, *ways):
-    return Term(text, ways or writings(text), partial(contains, term=text))
+    return Term(text, ways or token_sequences(text), partial(contains, term=text))
 
 
-def stands_in(text, word):
+def has_word(text, word):
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
@@ -78,8 +78,8 @@ A, AB, ABC, D = term("a"), term("ab"), term("abc"), term("d")
 PHRASE = term("ab d c")
 
 
-def test_the_pieces_write_terms_in_several_ways():
-    assert writings("ab") == ((2, 4), (6,))
+def test_terms_have_several_token_sequences():
+    assert token_sequences("ab") == ((2, 4), (6,))
     assert write([6, 5, 8]) == "abc."
 
 
@@ -89,29 +89,29 @@ def test_without_terms_it_is_beam_search(markov, recurrent, make_batch, same, k,
     batch = make_batch(SOURCES)
     none = [NONE] * len(SOURCES)
     for seed, alpha in itertools.product(range(4), (0.0, 1.0)):
-        given = {"beam": k, "n_best": k, "alpha": alpha, "max_length": 9, "stop": stop}
+        options = {"beam": k, "n_best": k, "alpha": alpha, "max_length": 9, "stop": stop}
         for model in (markov(seed), recurrent(seed)):
-            plain = beam(model, batch, bos=BOS, eos=EOS, config=SearchConfig(**given))
-            found = search(model, batch, none, **given)
+            plain = beam(model, batch, bos=BOS, eos=EOS, config=SearchConfig(**options))
+            hyps = search(model, batch, none, **options)
             if isinstance(model, recurrent):
-                for ours, theirs in zip(found, plain, strict=True):
+                for ours, theirs in zip(hyps, plain, strict=True):
                     same(ours, theirs)
             # Paths of a Markov chain that take the same edges in another order tie.
-            for ours, theirs in zip(found, plain, strict=True):
-                assert [one.score for one in ours] == pytest.approx([one.score for one in theirs])
-                assert [one.finished for one in ours] == [one.finished for one in theirs]
+            for ours, theirs in zip(hyps, plain, strict=True):
+                assert [hyp.score for hyp in ours] == pytest.approx([hyp.score for hyp in theirs])
+                assert [hyp.finished for hyp in ours] == [hyp.finished for hyp in theirs]
 
 
-def test_a_sentence_without_terms_does_not_feel_its_neighbours(recurrent, make_batch, same):
+def test_a_sentence_without_terms_is_independent_of_its_neighbours(recurrent, make_batch, same):
     batch = make_batch(SOURCES)
     terms = [Constraints((), (A,)), NONE, Constraints(((ABC,), (D,))), NONE, Constraints(((A,),))]
     for seed in range(4):
         model = recurrent(seed)
-        given = {"beam": 3, "n_best": 2, "max_length": 15}
-        plain = beam(model, batch, bos=BOS, eos=EOS, config=SearchConfig(**given))
-        found = search(model, batch, terms, **given)
-        same(found[1], plain[1])
-        same(found[3], plain[3])
+        options = {"beam": 3, "n_best": 2, "max_length": 15}
+        plain = beam(model, batch, bos=BOS, eos=EOS, config=SearchConfig(**options))
+        hyps = search(model, batch, terms, **options)
+        same(hyps[1], plain[1])
+        same(hyps[3], plain[3])
 
 
 def test_batch_equals_singles(recurrent, make_batch, same):
@@ -119,10 +119,10 @@ def test_batch_equals_singles(recurrent, make_batch, same):
     terms.append(Constraints(((AB, D),)))
     for seed in range(3):
         model = recurrent(seed)
-        given = {"beam": 3, "n_best": 3, "max_length": 15}
-        together = search(model, make_batch(SOURCES), terms, **given)
-        for source, one, found in zip(SOURCES, terms, together, strict=True):
-            same(found, search(model, make_batch([source]), [one], **given)[0])
+        options = {"beam": 3, "n_best": 3, "max_length": 15}
+        together = search(model, make_batch(SOURCES), terms, **options)
+        for source, own, hyps in zip(SOURCES, terms, together, strict=True):
+            same(hyps, search(model, make_batch([source]), [own], **options)[0])
 
 
 required = st.lists(
@@ -137,11 +137,11 @@ required = st.lists(
 def test_required_terms_appear_as_whole_words(recurrent, make_batch, seed, groups, k):
     terms = Constraints(tuple(tuple(map(term, group)) for group in groups))
     batch = make_batch(SOURCES[:2])
-    for found in search(recurrent(seed), batch, [terms] * 2, beam=k, n_best=k, max_extra=25):
-        text = write(found[0].tokens)
-        assert found[0].unmet == ()
+    for hyps in search(recurrent(seed), batch, [terms] * 2, beam=k, n_best=k, max_extra=25):
+        text = write(hyps[0].tokens)
+        assert hyps[0].unmet == ()
         for group in groups:
-            assert any(stands_in(text, word) or (word == "b." and word in text) for word in group)
+            assert any(has_word(text, word) or (word == "b." and word in text) for word in group)
 
 
 @few
@@ -150,10 +150,10 @@ def test_forbidden_terms_never_appear(markov, recurrent, make_batch, seed, words
     terms = Constraints((), tuple(map(term, words)))
     batch = make_batch(SOURCES)
     for model in (markov(seed, n_vocab=len(PIECES)), recurrent(seed)):
-        for found in search(model, batch, [terms] * len(SOURCES), beam=3, n_best=3, max_length=7):
-            assert found
-            for one in found:
-                assert not any(stands_in(write(one.tokens), word) for word in words)
+        for hyps in search(model, batch, [terms] * len(SOURCES), beam=3, n_best=3, max_length=7):
+            assert hyps
+            for hyp in hyps:
+                assert not any(has_word(write(hyp.tokens), word) for word in words)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -161,26 +161,26 @@ def test_scores_are_the_model_s_own(recurrent, make_batch, seed):
     terms = [Constraints(((ABC,), (D, A)), (term("c"),))] * len(SOURCES)
     model, batch = recurrent(seed), make_batch(SOURCES)
     results = search(model, batch, terms, beam=4, n_best=1, alpha=0.7, max_extra=10)
-    paths = [one.tokens + [EOS] * one.finished for (one,) in results]
+    paths = [hyp.tokens + [EOS] * hyp.finished for (hyp,) in results]
     width = max(map(len, paths))
     targets = torch.tensor([path + [0] * (width - len(path)) for path in paths])
     valid = torch.tensor([[True] * len(path) + [False] * (width - len(path)) for path in paths])
     scores = score_targets(model, batch, targets, valid, bos=BOS)
-    for (one,), path, steps in zip(results, paths, scores.tolist(), strict=True):
-        assert one.token_log_probs == pytest.approx(steps[: len(path)], abs=1e-4)
-        assert one.log_prob == pytest.approx(sum(one.token_log_probs), abs=1e-3)
-        assert one.score == pytest.approx(one.log_prob / len(path) ** 0.7, abs=1e-4)
+    for (hyp,), path, steps in zip(results, paths, scores.tolist(), strict=True):
+        assert hyp.token_log_probs == pytest.approx(steps[: len(path)], abs=1e-4)
+        assert hyp.log_prob == pytest.approx(sum(hyp.token_log_probs), abs=1e-3)
+        assert hyp.score == pytest.approx(hyp.log_prob / len(path) ** 0.7, abs=1e-4)
 
 
 def table(rows):
-    """A table model, a batch of one and what its words write: "+e" goes on with the word before."""
+    """A table model and its decoder; a word such as "+e" continues the word before it."""
     model = TableModel(rows)
     text = lambda tokens: model.decode(tokens).replace(" +", "")  # noqa: E731
     return model, text
 
 
-def ask(rows, required=(), forbidden=(), limit=8, **settings):
-    """The texts found, and the best hypothesis; a term is written by the words it is made of."""
+def find(rows, required=(), forbidden=(), limit=8, **settings):
+    """The texts of all hypotheses, and the best hypothesis; terms are encoded word by word."""
     model, text = table(rows)
 
     def make(word):
@@ -188,7 +188,7 @@ def ask(rows, required=(), forbidden=(), limit=8, **settings):
         return Term(word, ways, partial(contains, term=word.replace(" +", "")))
 
     groups = tuple(tuple(map(make, group)) for group in required)
-    (found,) = constrained(
+    (hyps,) = constrained(
         model,
         {"rows": torch.zeros(1)},
         [Constraints(groups, tuple(map(make, forbidden)))],
@@ -199,7 +199,7 @@ def ask(rows, required=(), forbidden=(), limit=8, **settings):
         limits=torch.tensor([limit]),
         normalise=False,
     )
-    return [text(one.tokens) for one in found], found[0]
+    return [text(hyp.tokens) for hyp in hyps], hyps[0]
 
 
 DOGS = {
@@ -221,37 +221,37 @@ DOGS = {
 
 
 def test_a_longer_word_does_not_meet_a_term():
-    assert ask(DOGS)[0] == ["ein Hund rennt"]
-    texts, best = ask(DOGS, required=[["Hund +e"]], alpha=0.0)
+    assert find(DOGS)[0] == ["ein Hund rennt"]
+    texts, best = find(DOGS, required=[["Hund +e"]], alpha=0.0)
     assert texts == ["zwei Hunde rennt"]
     assert best.log_prob == pytest.approx(-2.4)
     # "zwei Hunde rennt" holds the token Hund and costs -2.4; as a whole word it costs -5.2.
-    assert ask(DOGS, required=[["zwei"], ["Hund"]])[0] == ["zwei Hund rennt"]
+    assert find(DOGS, required=[["zwei"], ["Hund"]])[0] == ["zwei Hund rennt"]
 
 
 def test_forbidding_a_word_leaves_the_longer_one():
-    assert ask(DOGS, forbidden=["Hund"], alpha=0.0)[0] == ["zwei Hunde rennt"]
-    assert ask(DOGS, forbidden=["Hund +e"])[0] == ["ein Hund rennt"]
-    assert ask(DOGS, forbidden=["Hund", "Hund +e"])[0] == ["ein Tier rennt"]
+    assert find(DOGS, forbidden=["Hund"], alpha=0.0)[0] == ["zwei Hunde rennt"]
+    assert find(DOGS, forbidden=["Hund +e"])[0] == ["ein Hund rennt"]
+    assert find(DOGS, forbidden=["Hund", "Hund +e"])[0] == ["ein Tier rennt"]
 
 
-def test_a_narrow_beam_goes_round_what_is_forbidden():
+def test_a_narrow_beam_avoids_forbidden_words():
     words = [["Hund"], ["Hund", "Tier", "Katze"], ["Hund", "Tier", "Katze", "Maus"]]
     nexts = {"Hund": -0.1, "Tier": -3.0, "Katze": -4.0, "Maus": -5.0, "Fuchs": -6.0}
     rows = {"": nexts} | {word: {"END": -0.1} for word in nexts}
     for forbidden, left in zip(words, ["Tier", "Maus", "Fuchs"], strict=True):
-        texts, best = ask(rows, forbidden=forbidden, beam=1)
+        texts, best = find(rows, forbidden=forbidden, beam=1)
         assert (texts, best.finished) == ([left], True)
 
 
-# One term rules out four tokens here: after each of them it stands in the text as a whole word.
+# One term rules out four tokens here: after each of them the text contains it as a whole word.
 HOUNDS = {"Hund.": -0.1, "Hund,": -0.2, "Hund!": -0.3, "Hund?": -0.4}
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_term_may_rule_out_more_tokens_than_a_beam_needs(k):
     rows = {"": {**HOUNDS, "Fuchs": -1.0}, "Fuchs": {"END": -0.1}}
-    texts, best = ask(rows, forbidden=["Hund"], beam=k)
+    texts, best = find(rows, forbidden=["Hund"], beam=k)
     assert (texts, best.finished) == (["Fuchs"], True)
     assert best.log_prob == pytest.approx(-1.1)
 
@@ -265,7 +265,7 @@ def test_a_hypothesis_does_not_end_for_want_of_tokens(k):
         "zwei": {"Katzen": -0.1, "Tiere": -0.2},
         **{text: {"END": -0.1} for text in ("ein Fuchs", "zwei Katzen", "zwei Tiere")},
     }
-    texts, best = ask(rows, forbidden=["Hund"], beam=k)
+    texts, best = find(rows, forbidden=["Hund"], beam=k)
     assert texts == ["ein Fuchs"]
     assert best.log_prob == pytest.approx(-1.2)
 
@@ -278,17 +278,17 @@ def test_more_tokens_for_one_sentence_do_not_disturb_its_neighbours():
     model, text = table({"": {**HOUNDS, "Fuchs": -1.0, "Katze": -2.0}, **nexts, **again, **ends})
     hound, cat = (Term(w, (), partial(contains, term=w)) for w in ("Hund", "Katze"))
     written = Term("Katze", (tuple(model.encode("Katze")),), cat.is_in)
-    wishes = [NONE, Constraints((), (hound,)), Constraints(((written,),)), Constraints((), (cat,))]
+    groups = [NONE, Constraints((), (hound,)), Constraints(((written,),)), Constraints((), (cat,))]
 
-    def found(*terms):
+    def run(*terms):
         batch, limits = {"rows": torch.zeros(len(terms))}, torch.full((len(terms),), 6)
         config = SearchConfig(beam=2, n_best=2, alpha=0.0)
-        given = {"bos": 0, "eos": 1, "text": text, "config": config, "limits": limits}
-        return constrained(model, batch, terms, normalise=False, **given)
+        options = {"bos": 0, "eos": 1, "text": text, "config": config, "limits": limits}
+        return constrained(model, batch, terms, normalise=False, **options)
 
-    together = found(*wishes)
-    assert together == [found(one)[0] for one in wishes]
-    assert [text(one.tokens) for one in together[1]] == ["Fuchs", "Fuchs und Fuchs"]
+    together = run(*groups)
+    assert together == [run(terms)[0] for terms in groups]
+    assert [text(hyp.tokens) for hyp in together[1]] == ["Fuchs", "Fuchs und Fuchs"]
 
 
 def test_a_forbidden_word_that_had_to_be_written_becomes_a_longer_one():
@@ -300,69 +300,69 @@ def test_a_forbidden_word_that_had_to_be_written_becomes_a_longer_one():
         "ein Hund": {**likely, "END": -0.1, "+ekuchen": -4.0},
         "ein Hund +ekuchen": {"END": -0.1},
     }
-    texts, best = ask(rows, forbidden=["Hund"], beam=1)
+    texts, best = find(rows, forbidden=["Hund"], beam=1)
     assert (texts, best.finished) == (["ein Hundekuchen"], True)
 
 
-def test_nothing_is_left_where_everything_is_forbidden():
-    texts, best = ask({"": {**HOUNDS}}, forbidden=["Hund"], beam=1)
+def test_nothing_is_left_if_everything_is_forbidden():
+    texts, best = find({"": {**HOUNDS}}, forbidden=["Hund"], beam=1)
     assert (texts, best.finished) == ([""], False)
 
 
 def test_one_of_the_alternatives_is_enough():
-    assert ask(DOGS, required=[["Tier", "zwei"]], alpha=0.0)[0] == ["zwei Hunde rennt"]
-    assert ask(DOGS, required=[["Tier", "Katze"]], alpha=0.0)[0] == ["ein Tier rennt"]
-    assert ask(DOGS, required=[["zwei"], ["Tier"]])[0] == ["zwei Tier"]
+    assert find(DOGS, required=[["Tier", "zwei"]], alpha=0.0)[0] == ["zwei Hunde rennt"]
+    assert find(DOGS, required=[["Tier", "Katze"]], alpha=0.0)[0] == ["ein Tier rennt"]
+    assert find(DOGS, required=[["zwei"], ["Tier"]])[0] == ["zwei Tier"]
 
 
 def test_phrases():
-    assert ask(DOGS, required=[["zwei Hund +e"]])[0] == ["zwei Hunde rennt"]
-    assert ask(DOGS, required=[["Tier rennt"]])[0] == ["ein Tier rennt"]
-    assert ask(DOGS, forbidden=["ein Hund"], alpha=0.0)[0] == ["zwei Hunde rennt"]
+    assert find(DOGS, required=[["zwei Hund +e"]])[0] == ["zwei Hunde rennt"]
+    assert find(DOGS, required=[["Tier rennt"]])[0] == ["ein Tier rennt"]
+    assert find(DOGS, forbidden=["ein Hund"], alpha=0.0)[0] == ["zwei Hunde rennt"]
 
 
-def test_n_best_hold_the_term_before_those_that_do_not():
-    texts, best = ask(DOGS, required=[["zwei"]], n_best=5, alpha=0.0)
+def test_n_best_with_the_term_come_first():
+    texts, best = find(DOGS, required=[["zwei"]], n_best=5, alpha=0.0)
     assert texts[:3] == ["zwei Hunde rennt", "zwei Hund rennt", "zwei Tier"]
     assert not any("zwei" in text for text in texts[3:])
     assert best.unmet == ()
 
 
-def test_what_cannot_be_written_is_reported_and_the_best_is_given():
-    texts, best = ask(DOGS, required=[["Katze", "Kater"], ["Tier"]])
+def test_a_term_outside_the_vocabulary_is_reported_as_unmet():
+    texts, best = find(DOGS, required=[["Katze", "Kater"], ["Tier"]])
     assert texts == ["ein Tier rennt"]
     assert best.unmet == ("Katze | Kater",)
     assert best.finished
 
 
-def test_what_the_model_calls_impossible_is_reported():
-    texts, best = ask(DOGS, required=[["rennt zwei"]])
+def test_a_term_with_probability_zero_is_reported_as_unmet():
+    texts, best = find(DOGS, required=[["rennt zwei"]])
     assert texts == ["ein Hund rennt"]
     assert best.unmet == ("rennt zwei",)
-    texts, best = ask(DOGS, required=[["rennt zwei"], ["Tier"]])
+    texts, best = find(DOGS, required=[["rennt zwei"], ["Tier"]])
     assert texts == ["ein Tier rennt"]
     assert best.unmet == ("rennt zwei",)
 
 
 def test_a_limit_that_leaves_no_room():
-    texts, best = ask(DOGS, required=[["zwei"], ["Tier"]], limit=1)
+    texts, best = find(DOGS, required=[["zwei"], ["Tier"]], limit=1)
     assert texts == ["zwei"]
     assert (best.unmet, best.finished) == (("Tier",), False)
 
 
 def test_contradictory_demands_end():
-    texts, best = ask(DOGS, required=[["Hund"]], forbidden=["Hund"])
+    texts, best = find(DOGS, required=[["Hund"]], forbidden=["Hund"])
     assert best.unmet == ("Hund",)
-    assert not stands_in(texts[0], "Hund")
+    assert not has_word(texts[0], "Hund")
     only = {"": {"ein": -0.1}, "ein": {"END": -0.1}}
-    texts, best = ask(only, required=[["ein"]], forbidden=["ein"])
+    texts, best = find(only, required=[["ein"]], forbidden=["ein"])
     assert (texts, best.unmet, best.finished, best.log_prob) == ([""], ("ein",), False, 0.0)
 
 
-def test_a_text_that_is_cut_off_does_not_end_with_what_is_forbidden():
-    texts, best = ask(DOGS, forbidden=["Hund"], limit=2, n_best=5)
+def test_a_text_that_is_cut_off_does_not_end_with_a_forbidden_term():
+    texts, best = find(DOGS, forbidden=["Hund"], limit=2, n_best=5)
     assert texts[0] == "ein Tier" or not best.finished
-    assert not any(stands_in(text, "Hund") for text in texts)
+    assert not any(has_word(text, "Hund") for text in texts)
     assert len(set(texts)) == len(texts)
 
 
@@ -370,18 +370,18 @@ def test_rules_hold_as_well(recurrent, make_batch):
     minimums = torch.full((len(SOURCES),), 6)
     rules = LogitsRules([MinimumLengthRule(minimums, EOS), NoRepeatRule(2)])
     terms = [Constraints(((AB,), (D,)), (A,))] * len(SOURCES)
-    found = search(recurrent(2), make_batch(SOURCES), terms, max_length=20, rules=rules)
-    for (one,) in found:
-        assert one.unmet == ()
-        assert len(one.tokens) + 1 >= 6
-        pairs = list(itertools.pairwise(one.tokens))
+    hyps = search(recurrent(2), make_batch(SOURCES), terms, max_length=20, rules=rules)
+    for (hyp,) in hyps:
+        assert hyp.unmet == ()
+        assert len(hyp.tokens) + 1 >= 6
+        pairs = list(itertools.pairwise(hyp.tokens))
         assert len(set(pairs)) == len(pairs)
 
 
 def test_the_settings_make_the_rules(recurrent, make_batch):
     terms = [Constraints(((AB,),))] * len(SOURCES)
-    found = search(recurrent(2), make_batch(SOURCES), terms, max_length=20, min_length=9)
-    assert all(len(one.tokens) + 1 >= 9 for (one,) in found)
+    hyps = search(recurrent(2), make_batch(SOURCES), terms, max_length=20, min_length=9)
+    assert all(len(hyp.tokens) + 1 >= 9 for (hyp,) in hyps)
 
 
 def test_the_safe_stop_gives_no_worse_answer(recurrent, make_batch):
@@ -391,8 +391,8 @@ def test_the_safe_stop_gives_no_worse_answer(recurrent, make_batch):
         model = recurrent(seed)
         early = search(model, batch, terms, beam=3, max_length=12)
         late = search(model, batch, terms, beam=3, max_length=12, stop="safe")
-        for (one,), (other,) in zip(early, late, strict=True):
-            assert other.score >= one.score - 1e-5 or not one.finished
+        for (hyp,), (other,) in zip(early, late, strict=True):
+            assert other.score >= hyp.score - 1e-5 or not hyp.finished
 
 
 def test_no_sentences():
@@ -404,16 +404,16 @@ def test_no_sentences():
     )
 
 
-def test_places_are_dealt_in_turn():
-    assert deal(5, [9, 9]) == [3, 2]
-    assert deal(5, [1, 9, 1]) == [1, 3, 1]
-    assert deal(5, [1, 1]) == [1, 1]
-    assert deal(2, [3, 3, 3]) == [1, 1, 0]
-    assert deal(0, [3]) == [0]
-    assert deal(4, []) == []
+def test_slots_are_shared_in_turn():
+    assert share_evenly(5, [9, 9]) == [3, 2]
+    assert share_evenly(5, [1, 9, 1]) == [1, 3, 1]
+    assert share_evenly(5, [1, 1]) == [1, 1]
+    assert share_evenly(2, [3, 3, 3]) == [1, 1, 0]
+    assert share_evenly(0, [3]) == [0]
+    assert share_evenly(4, []) == []
 
 
 def test_required_terms_widen_the_beam():
-    assert n_places(NONE, 5) == n_places(Constraints((), (A, D)), 5) == 5
-    assert n_places(Constraints(((A,), (ABC, D))), 5) == 15
-    assert n_places(Constraints(((Term("x", (), math.isnan),),)), 5) == 5
+    assert count_slots(NONE, 5) == count_slots(Constraints((), (A, D)), 5) == 5
+    assert count_slots(Constraints(((A,), (ABC, D))), 5) == 15
+    assert count_slots(Constraints(((Term("x", (), math.isnan),),)), 5) == 5

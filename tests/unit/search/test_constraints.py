@@ -1,4 +1,4 @@
-"""Terms of a sentence: what is met, what is broken, and how far a writing has come."""
+"""Terms of a sentence: what is met, what is broken, and the progress of a match."""
 
 from functools import partial
 
@@ -14,21 +14,21 @@ def write(tokens):
     return "".join(PIECES[token] for token in tokens).removeprefix(" ")
 
 
-def term(text, *writings):
-    return Term(text, writings, partial(contains, term=text))
+def term(text, *sequences):
+    return Term(text, sequences, partial(contains, term=text))
 
 
 A, AB, C = term("a", (0,)), term("ab", (0, 1)), term("c", (2,))
 UNWRITABLE = term("x")
 
 
-def follow(tracker, tokens, openings=True):
+def follow(tracker, tokens, with_new=True):
     """The state after all tokens, taken one by one."""
     state, before = INITIAL, ()
     for token in tokens:
-        writings = [*state.under_way, *(tracker.openings(before, state) if openings else ())]
+        matches = [*state.matches, *(tracker.new_matches(before, state) if with_new else ())]
         before = (*before, token)
-        state = tracker.follow(state.text, before, writings)
+        state = tracker.follow(state.text, before, matches)
         if state is None:
             return None
     return state
@@ -40,7 +40,7 @@ def test_no_terms_are_false():
     assert Constraints((), (A,))
 
 
-def test_what_cannot_be_written_is_not_possible_but_missing():
+def test_a_term_outside_the_vocabulary_is_not_possible_but_unmet():
     constraints = Constraints(((UNWRITABLE,), (UNWRITABLE, C)))
     assert constraints.possible == ((C,),)
     assert constraints.unmet("a c") == ("x",)
@@ -55,34 +55,34 @@ def test_a_word_that_may_still_grow_breaks_nothing(text, ended, broken):
     assert Constraints((), (A,)).is_broken(text, ended) is broken
 
 
-def test_a_writing_is_under_way_until_it_is_done():
+def test_a_match_is_partial_until_it_is_done():
     tracker = Tracker(Constraints(((AB,),)), TextSoFar(write))
-    [opening] = tracker.openings((), INITIAL)
-    assert opening == PartialMatch(0, (0, 1), 0)
-    half = tracker.follow("", (0,), [opening])
+    [match] = tracker.new_matches((), INITIAL)
+    assert match == PartialMatch(0, (0, 1), 0)
+    half = tracker.follow("", (0,), [match])
     assert (half.text, half.met, half.n_left) == ("a", frozenset(), 1)
-    assert half.under_way == (PartialMatch(0, (0, 1), 1),)
-    whole = tracker.follow("a", (0, 1), half.under_way)
-    assert (whole.text, whole.met, whole.under_way) == ("ab", {0}, ())
+    assert half.matches == (PartialMatch(0, (0, 1), 1),)
+    whole = tracker.follow("a", (0, 1), half.matches)
+    assert (whole.text, whole.met, whole.matches) == ("ab", {0}, ())
     assert not tracker.is_complete(half)
     assert tracker.is_complete(whole)
     assert INITIAL.level < half.level < whole.level
-    assert list(tracker.openings((0, 1), whole)) == []
+    assert list(tracker.new_matches((0, 1), whole)) == []
 
 
-def test_another_token_ends_a_writing():
+def test_another_token_ends_a_match():
     tracker = Tracker(Constraints(((AB,),)), TextSoFar(write))
     state = follow(tracker, (0, 2))
-    assert (state.text, state.under_way, state.met) == ("a c", (), frozenset())
+    assert (state.text, state.matches, state.met) == ("a c", (), frozenset())
 
 
-def test_a_longer_word_undoes_what_was_met():
+def test_a_longer_word_undoes_a_match():
     tracker = Tracker(Constraints(((A,),)), TextSoFar(write))
     assert follow(tracker, (0,)).met == {0}
     assert follow(tracker, (0, 1)).met == frozenset()
 
 
-def test_what_is_forbidden_may_not_end_nor_be_followed_by_another_word():
+def test_a_forbidden_term_may_not_end_a_text_or_be_followed_by_a_word():
     tracker = Tracker(Constraints((), (A,)), TextSoFar(write))
     assert not follow(tracker, (0,)).may_end
     assert follow(tracker, (0, 1)).may_end
@@ -92,14 +92,14 @@ def test_what_is_forbidden_may_not_end_nor_be_followed_by_another_word():
     assert tracker.n_allowed((0,)) == 0
 
 
-def test_without_terms_nothing_is_followed():
+def test_without_terms_nothing_is_tracked():
     tracker = Tracker(Constraints(), TextSoFar(write))
     assert tracker.follow("", (0,), []) is INITIAL
     assert tracker.unmet((0,)) == ()
     assert Tracker(Constraints(((A,),)), TextSoFar(write)).unmet((2,)) == ("a",)
 
 
-def test_texts_grow_without_decoding_what_was_seen():
+def test_texts_grow_without_decoding_known_tokens():
     seen = []
 
     def decode(tokens):
@@ -123,4 +123,4 @@ def test_inside_a_character_everything_is_decoded():
     assert texts.grow("x", (2, 0)) == "x\ufffd"
     assert texts.grow("x\ufffd", (2, 0, 1)) == "xä"
     tracker = Tracker(Constraints(((term("x", (2,)),),)), texts)
-    assert list(tracker.openings((0,), INITIAL._replace(text="\ufffd"))) == []
+    assert list(tracker.new_matches((0,), INITIAL._replace(text="\ufffd"))) == []

@@ -25,7 +25,7 @@ def searching(max_nodes=100_000, alpha=1.0, **lengths):
 
 def search_table(table, alpha=0.0, limit=10, max_nodes=100_000):
     model = TableModel(table)
-    [found] = exhaustive(
+    [result] = exhaustive(
         model,
         {"rows": torch.zeros(1)},
         **MARKS,
@@ -33,7 +33,7 @@ def search_table(table, alpha=0.0, limit=10, max_nodes=100_000):
         limits=torch.tensor([limit]),
         normalise=False,
     )
-    return model.decode(found.best.tokens), found
+    return model.decode(result.best.tokens), result
 
 
 @pytest.fixture
@@ -44,30 +44,30 @@ def narrow(monkeypatch):
 
 @pytest.mark.usefixtures("narrow")
 def test_the_argmax_that_a_beam_of_two_prunes():
-    text, found = search_table(PIE, alpha=0.0)
+    text, result = search_table(PIE, alpha=0.0)
     assert text == "i was hit"
-    assert found.proven
-    assert found.best.finished
-    assert found.best.log_prob == found.best.score == found.bound == pytest.approx(-3.0)
-    assert found.best.token_log_probs == pytest.approx([-0.9, -0.7, -1.3, -0.1])
+    assert result.proven
+    assert result.best.finished
+    assert result.best.log_prob == result.best.score == result.bound == pytest.approx(-3.0)
+    assert result.best.token_log_probs == pytest.approx([-0.9, -0.7, -1.3, -0.1])
 
 
 @pytest.mark.usefixtures("narrow")
 def test_normalised_by_length_the_long_sentence_is_the_argmax():
-    text, found = search_table(PIE, alpha=1.0)
+    text, result = search_table(PIE, alpha=1.0)
     assert text == "he hit me with a pie"
-    assert found.proven
-    assert found.best.log_prob == pytest.approx(-4.3)
-    assert found.best.score == found.bound == pytest.approx(-4.3 / 7)
+    assert result.proven
+    assert result.best.log_prob == pytest.approx(-4.3)
+    assert result.best.score == result.bound == pytest.approx(-4.3 / 7)
 
 
-def test_only_what_can_still_win_is_expanded():
+def test_only_nodes_that_can_win_are_expanded():
     """Without normalisation a node has to lie above -3.0, the score of "i was hit"."""
-    _, found = search_table(PIE, alpha=0.0)
+    _, result = search_table(PIE, alpha=0.0)
     above = ["", "he", "i", "he hit", "i was", "i got", "he hit me", "he hit a", "i was hit"]
-    assert found.n_nodes == len([*above, "he struck"])
+    assert result.n_nodes == len([*above, "he struck"])
     _, normalised = search_table(PIE, alpha=1.0)
-    assert normalised.n_nodes > found.n_nodes  # a bound over ten tokens says less
+    assert normalised.n_nodes > result.n_nodes  # a bound over ten tokens says less
 
 
 @pytest.mark.parametrize(
@@ -75,30 +75,30 @@ def test_only_what_can_still_win_is_expanded():
 )
 def test_the_argmax_within_the_limit(limit, text):
     """END counted, "he hit me with a pie" has seven tokens."""
-    found, result = search_table(PIE, alpha=1.0, limit=limit)
-    assert (found, result.proven) == (text, True)
+    best, result = search_table(PIE, alpha=1.0, limit=limit)
+    assert (best, result.proven) == (text, True)
 
 
 @pytest.mark.usefixtures("narrow")
 def test_with_a_negative_alpha_the_bound_is_that_of_the_next_step():
     """Over the hundred tokens allowed "b" would come to -6 and be dropped, with the argmax."""
     table = {"": {"a": -0.5, "b": -0.6}, "a": {"END": -2.0}, "b": {"END": -0.3}}
-    text, found = search_table(table, alpha=-0.5, limit=100)
-    assert (text, found.proven) == ("b", True)
-    assert found.best.score == pytest.approx(-0.9 * 2**0.5)
+    text, result = search_table(table, alpha=-0.5, limit=100)
+    assert (text, result.proven) == ("b", True)
+    assert result.best.score == pytest.approx(-0.9 * 2**0.5)
 
 
 def enumerate_markov(model, source, limit, alpha):
     """The best finished output of a Markov model within the limit, if there is any."""
     table = model.logits[source].log_softmax(dim=-1).tolist()
     others = [v for v in range(len(table)) if v != EOS]
-    found = []
+    outputs = []
     for n in range(limit):
         for tokens in itertools.product(others, repeat=n):
             steps = [table[a][b] for a, b in itertools.pairwise([BOS, *tokens, EOS])]
             if all(step > -math.inf for step in steps):
-                found.append((sum(steps) / (n + 1) ** alpha, list(tokens), steps))
-    return max(found, default=None)
+                outputs.append((sum(steps) / (n + 1) ** alpha, list(tokens), steps))
+    return max(outputs, default=None)
 
 
 @pytest.mark.usefixtures("narrow")
@@ -109,21 +109,21 @@ def test_it_is_the_best_of_all_outputs(markov, make_batch, alpha, seed):
     model, limit = markov(seed, n_vocab=5, impossible=0.3), 5
     sources = [[0], [1], [2]]
     config = searching(alpha=alpha, max_length=limit)
-    found = exhaustive(model, make_batch(sources), **MARKS, config=config)
-    for [source], one in zip(sources, found, strict=True):
+    results = exhaustive(model, make_batch(sources), **MARKS, config=config)
+    for [source], result in zip(sources, results, strict=True):
         best = enumerate_markov(model, source, limit, alpha)
         if best is None:
-            assert not one.proven
-            assert not one.best.finished
-            assert one.bound == -math.inf
+            assert not result.proven
+            assert not result.best.finished
+            assert result.bound == -math.inf
             continue
         score, tokens, steps = best
-        assert one.proven
-        assert one.best.score == one.bound == pytest.approx(score, abs=1e-5)
-        if one.best.tokens != tokens:  # a tie
+        assert result.proven
+        assert result.best.score == result.bound == pytest.approx(score, abs=1e-5)
+        if result.best.tokens != tokens:  # a tie
             continue
-        assert one.best.token_log_probs == pytest.approx(steps, abs=1e-5)
-        assert one.best.log_prob == pytest.approx(sum(steps), abs=1e-5)
+        assert result.best.token_log_probs == pytest.approx(steps, abs=1e-5)
+        assert result.best.log_prob == pytest.approx(sum(steps), abs=1e-5)
 
 
 class Odd:
@@ -166,14 +166,15 @@ def test_a_beam_as_wide_as_the_space_is_exhaustive(make_batch, family, alpha):
         wide = SearchConfig(beam=6**3, alpha=alpha, max_length=limit, stop="safe")
         beams = beam(model, batch, **MARKS, config=wide)
         config = searching(alpha=alpha, max_length=limit)
-        for [widest], one in zip(
+        for [widest], result in zip(
             beams, exhaustive(model, batch, **MARKS, config=config), strict=True
         ):
-            assert one.proven
-            assert one.best.score == pytest.approx(widest.score, abs=1e-5)
-            if one.best.tokens == widest.tokens:
-                assert one.best.token_log_probs == pytest.approx(widest.token_log_probs, abs=1e-5)
-            outputs.add(tuple(one.best.tokens))
+            assert result.proven
+            assert result.best.score == pytest.approx(widest.score, abs=1e-5)
+            if result.best.tokens == widest.tokens:
+                expected = pytest.approx(widest.token_log_probs, abs=1e-5)
+                assert result.best.token_log_probs == expected
+            outputs.add(tuple(result.best.tokens))
     assert alpha <= 0 or len(outputs) > 2  # short ones win below
 
 
@@ -182,69 +183,70 @@ def test_a_beam_as_wide_as_the_space_is_exhaustive(make_batch, family, alpha):
 def test_a_batch_is_searched_as_its_sentences_are(make_batch, family, max_nodes):
     model, config = family_model(family, 8, 5), searching(max_nodes, alpha=0.5, max_length=5)
     together = exhaustive(model, make_batch(SOURCES), **MARKS, config=config)
-    for source, one in zip(SOURCES, together, strict=True):
+    for source, result in zip(SOURCES, together, strict=True):
         [alone] = exhaustive(model, make_batch([source]), **MARKS, config=config)
-        assert one.proven == alone.proven
-        assert abs(one.n_nodes - alone.n_nodes) <= one.n_nodes // 50  # rounding turns ties
-        assert one.bound == pytest.approx(alone.bound, abs=1e-5)
-        assert one.best.score == pytest.approx(alone.best.score, abs=1e-5)
+        assert result.proven == alone.proven
+        assert abs(result.n_nodes - alone.n_nodes) <= result.n_nodes // 50  # rounding turns ties
+        assert result.bound == pytest.approx(alone.bound, abs=1e-5)
+        assert result.best.score == pytest.approx(alone.best.score, abs=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("taken", "row", "stepped", "crowd"), [(1, 1, 1, 1), (3, 2, 2, 10), (8, 8, 64, 1 << 20)]
+    ("taken", "row", "stepped", "limit"), [(1, 1, 1, 1), (3, 2, 2, 10), (8, 8, 64, 1 << 20)]
 )
 def test_how_nodes_are_put_together_changes_nothing(
-    monkeypatch, make_batch, taken, row, stepped, crowd
+    monkeypatch, make_batch, taken, row, stepped, limit
 ):
     model, batch = family_model("recurrent", 6, 1), make_batch(SOURCES[:3])
     config = searching(alpha=1.0, max_length=4)
     usual = exhaustive(model, batch, **MARKS, config=config)
-    for name, value in [("TAKEN", taken), ("ROW", row), ("STEPPED", stepped), ("CROWD", crowd)]:
+    sizes = {"TAKEN": taken, "ROW": row, "STEPPED": stepped, "MAX_WAITING": limit}
+    for name, value in sizes.items():
         monkeypatch.setattr(exhaustive_search, name, value)
-    for one, other in zip(exhaustive(model, batch, **MARKS, config=config), usual, strict=True):
-        assert one.proven
+    for result, other in zip(exhaustive(model, batch, **MARKS, config=config), usual, strict=True):
+        assert result.proven
         assert other.proven
-        assert one.best.score == pytest.approx(other.best.score, abs=1e-5)
+        assert result.best.score == pytest.approx(other.best.score, abs=1e-5)
 
 
 class TestBudget:
     """What is returned when the nodes are used up."""
 
-    def test_one_node_leaves_what_the_beam_found(self):
-        text, found = search_table(PIE, alpha=0.0, max_nodes=1)
+    def test_one_node_returns_the_result_of_the_beam(self):
+        text, result = search_table(PIE, alpha=0.0, max_nodes=1)
         assert text == "i was hit"  # a beam of eight finds it, and cannot prove it
-        assert not found.proven
-        assert found.n_nodes == 1
-        assert found.bound == pytest.approx(-0.7)  # of "he", which was not expanded
+        assert not result.proven
+        assert result.n_nodes == 1
+        assert result.bound == pytest.approx(-0.7)  # of "he", which was not expanded
 
     @pytest.mark.usefixtures("narrow")
     def test_the_bound_closes_in(self):
         results = [search_table(PIE, alpha=0.0, max_nodes=n)[1] for n in range(1, 12)]
-        bounds = [found.bound for found in results]
+        bounds = [result.bound for result in results]
         assert bounds == sorted(bounds, reverse=True)
-        assert [found.n_nodes for found in results[:-2]] == list(range(1, 10))
-        for found in results:
-            assert found.bound >= -3.0 - 1e-6
-            assert found.proven == (found.bound <= found.best.score + 1e-6)
+        assert [result.n_nodes for result in results[:-2]] == list(range(1, 10))
+        for result in results:
+            assert result.bound >= -3.0 - 1e-6
+            assert result.proven == (result.bound <= result.best.score + 1e-6)
         assert not results[0].proven
         assert results[-1].proven
 
     @given(seed=st.integers(0, 10_000), max_nodes=st.integers(1, 30))
     @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    def test_bound_and_best_hold_the_argmax_between_them(self, markov, make_batch, seed, max_nodes):
+    def test_the_argmax_is_between_best_and_bound(self, markov, make_batch, seed, max_nodes):
         model, limit = markov(seed, n_vocab=5, impossible=0.1), 5
         for alpha in ALPHAS:
             config = searching(max_nodes, alpha=alpha, max_length=limit)
-            [found] = exhaustive(model, make_batch([[1]]), **MARKS, config=config)
-            assert found.n_nodes <= max_nodes
+            [result] = exhaustive(model, make_batch([[1]]), **MARKS, config=config)
+            assert result.n_nodes <= max_nodes
             best = enumerate_markov(model, 1, limit, alpha)
             if best is None:
                 continue
-            assert best[0] <= found.bound + 1e-5
-            if found.best.finished:
-                assert found.best.score <= best[0] + 1e-5
-            if found.proven:
-                assert found.best.score == pytest.approx(best[0], abs=1e-5)
+            assert best[0] <= result.bound + 1e-5
+            if result.best.finished:
+                assert result.best.score <= best[0] + 1e-5
+            if result.proven:
+                assert result.best.score == pytest.approx(best[0], abs=1e-5)
 
 
 class TestEdges:
@@ -257,18 +259,18 @@ class TestEdges:
         assert search_table(table, limit=1)[1] == ExhaustiveResult(
             Hypothesis([], -1.0, -1.0, [-1.0], True), True, 1, -1.0
         )
-        text, found = search_table(table, limit=2)
-        assert (text, found.proven) == ("a", True)
+        text, result = search_table(table, limit=2)
+        assert (text, result.proven) == ("a", True)
 
     def test_nothing_ends(self):
-        _, found = search_table({"": {"a": -1.0}, "a": {"b": -1.0}})
-        assert not found.best.finished
-        assert not found.proven
-        assert found.bound == -math.inf
+        _, result = search_table({"": {"a": -1.0}, "a": {"b": -1.0}})
+        assert not result.best.finished
+        assert not result.proven
+        assert result.bound == -math.inf
 
     def test_a_certain_output_is_proven_at_once(self):
-        _, found = search_table({"": {"a": 0.0}, "a": {"END": 0.0}})
-        assert found == ExhaustiveResult(
+        _, result = search_table({"": {"a": 0.0}, "a": {"END": 0.0}})
+        assert result == ExhaustiveResult(
             Hypothesis([2], 0.0, 0.0, [0.0, 0.0], True), True, n_nodes=0, bound=0.0
         )
 
@@ -283,7 +285,7 @@ class TestEdges:
             }
         )
         limits = torch.tensor([4, 1, 3])
-        found = exhaustive(
+        results = exhaustive(
             model,
             {"rows": torch.zeros(3)},
             **MARKS,
@@ -291,6 +293,6 @@ class TestEdges:
             limits=limits,
             normalise=False,
         )
-        assert [len(one.best.tokens) for one in found] == [3, 0, 0]
-        assert all(one.proven for one in found)
+        assert [len(result.best.tokens) for result in results] == [3, 0, 0]
+        assert all(result.proven for result in results)
         assert limits.tolist() == [4, 1, 3]

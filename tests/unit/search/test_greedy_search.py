@@ -40,14 +40,14 @@ def settings(**changes):
 
 
 @pytest.mark.parametrize("change", [{"temperature": 1e-5}, {"top_k": 1}, {"top_p": 1e-9}])
-def test_without_chance_a_sample_is_greedy(recurrent, markov, make_batch, same, change):
+def test_a_sample_of_the_likeliest_tokens_is_greedy(recurrent, markov, make_batch, same, change):
     batch = make_batch(SOURCES)
     config = settings(n_best=3, max_length=12, **change)
     for model in [*map(recurrent, range(4)), *map(markov, range(4))]:
         drawn = sample(model, batch, bos=BOS, eos=EOS, config=config)
         likeliest = greedy(model, batch, bos=BOS, eos=EOS, config=config)
-        for found, best in zip(drawn, likeliest, strict=True):
-            same(found, [best] * 3)
+        for hyps, best in zip(drawn, likeliest, strict=True):
+            same(hyps, [best] * 3)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_outputs_are_drawn_as_often_as_they_are_likely(change, expected):
     n = 4000
     model = TableModel(CHANCES)
     config = settings(n_best=n, seed=3, **change)
-    [found] = sample(model, ONE, bos=0, eos=1, config=config, limits=torch.tensor([4]))
-    counts = Counter(model.decode(one.tokens) for one in found)
+    [hyps] = sample(model, ONE, bos=0, eos=1, config=config, limits=torch.tensor([4]))
+    counts = Counter(model.decode(hyp.tokens) for hyp in hyps)
     assert set(counts) == set(expected)
     chi_square = sum((counts[text] - n * p) ** 2 / (n * p) for text, p in expected.items())
     assert chi_square < 16.27  # 1 in 1,000 with three degrees of freedom, less with fewer
@@ -84,21 +84,21 @@ def test_reported_probabilities_are_the_models_own(recurrent, make_batch):
         model = recurrent(seed)
         results = sample(model, batch, bos=BOS, eos=EOS, config=config)
         for rank in range(3):
-            chosen = [found[rank] for found in results]
-            rows = [one.tokens + [EOS] * one.finished for one in chosen]
+            chosen = [hyps[rank] for hyps in results]
+            rows = [hyp.tokens + [EOS] * hyp.finished for hyp in chosen]
             width = max(map(len, rows))
             targets = torch.tensor([row + [-1] * (width - len(row)) for row in rows])
             scores = score_targets(model, batch, targets, targets >= 0, bos=BOS)
-            for one, row, steps in zip(chosen, rows, scores.tolist(), strict=True):
-                assert one.token_log_probs == pytest.approx(steps[: len(row)], abs=1e-5)
-                assert one.log_prob == pytest.approx(sum(steps), abs=1e-4)
-                assert one.score == pytest.approx(sum(steps) / len(row) ** 0.8, abs=1e-4)
+            for hyp, row, steps in zip(chosen, rows, scores.tolist(), strict=True):
+                assert hyp.token_log_probs == pytest.approx(steps[: len(row)], abs=1e-5)
+                assert hyp.log_prob == pytest.approx(sum(steps), abs=1e-4)
+                assert hyp.score == pytest.approx(sum(steps) / len(row) ** 0.8, abs=1e-4)
 
 
 def test_samples_come_in_order_of_score(recurrent, make_batch):
     config = settings(n_best=8, max_length=12, temperature=2.0)
-    for found in sample(recurrent(2), make_batch(SOURCES), bos=BOS, eos=EOS, config=config):
-        scores = [one.score for one in found]
+    for hyps in sample(recurrent(2), make_batch(SOURCES), bos=BOS, eos=EOS, config=config):
+        scores = [hyp.score for hyp in hyps]
         assert len(scores) == 8
         assert scores == sorted(scores, reverse=True)
         assert len(set(scores)) > 1
@@ -113,10 +113,10 @@ def test_a_batch_draws_what_singles_draw(recurrent, make_batch, same):
     model, config = recurrent(5), settings(n_best=4, max_length=15)
     together = draw_all(model, make_batch, config, range(len(SOURCES)))
     backwards = draw_all(model, make_batch, config, range(len(SOURCES) - 1, -1, -1))
-    for i, found in enumerate(together):
+    for i, hyps in enumerate(together):
         [alone] = draw_all(model, make_batch, config, [i])
-        same(found, alone)
-        same(found, backwards[-1 - i])
+        same(hyps, alone)
+        same(hyps, backwards[-1 - i])
 
 
 def test_draws_depend_on_the_seed_and_on_the_sentence(recurrent, make_batch):
@@ -125,8 +125,8 @@ def test_draws_depend_on_the_seed_and_on_the_sentence(recurrent, make_batch):
 
     def texts(ids=None, **change):
         config = settings(n_best=4, max_length=15, **change)
-        found = sample(model, batch, bos=BOS, eos=EOS, config=config, ids=ids)
-        return [[one.tokens for one in sentence] for sentence in found]
+        hyps = sample(model, batch, bos=BOS, eos=EOS, config=config, ids=ids)
+        return [[hyp.tokens for hyp in sentence] for sentence in hyps]
 
     assert texts(seed=7) == texts(seed=7)
     assert texts(seed=7) != texts(seed=8)
@@ -144,7 +144,7 @@ def test_a_number_depends_on_seed_sentence_sample_and_step_alone():
     assert not set(_uniforms(5, [9], 3, torch.tensor([6])).flatten().tolist()) & set(
         many.flatten().tolist()
     )
-    # Large seeds and small sentences are told apart from small seeds and other sentences.
+    # Large seeds with small sentence ids differ from small seeds with other ids.
     assert not torch.equal(
         _uniforms(2**32, [0], 1, torch.tensor([1])), _uniforms(0, [1], 1, torch.tensor([1]))
     )
@@ -201,39 +201,39 @@ def test_an_extreme_temperature_gives_no_nan():
 def test_a_length_limit_of_one():
     model = TableModel(CHANCES)
     config = settings(n_best=20)
-    [found] = sample(model, ONE, bos=0, eos=1, config=config, limits=torch.tensor([1]))
+    [hyps] = sample(model, ONE, bos=0, eos=1, config=config, limits=torch.tensor([1]))
     a, b = model.encode("a b")
     expected = {0.5: ([a], False), 0.3: ([b], False), 0.2: ([], True)}
-    for one in found:
-        p = round(math.exp(one.log_prob), 5)
-        assert (one.tokens, one.finished) == expected[p]
-        assert one.score == one.log_prob == one.token_log_probs[0]
-    assert {tuple(one.tokens) for one in found} == {(a,), (b,), ()}
+    for hyp in hyps:
+        p = round(math.exp(hyp.log_prob), 5)
+        assert (hyp.tokens, hyp.finished) == expected[p]
+        assert hyp.score == hyp.log_prob == hyp.token_log_probs[0]
+    assert {tuple(hyp.tokens) for hyp in hyps} == {(a,), (b,), ()}
 
 
 def test_limits_differ_within_a_batch():
     model = TableModel({("a",) * n: {"a": -0.5} for n in range(6)})
     limits = torch.tensor([4, 1, 2])
     config = settings(n_best=2)
-    found = sample(model, {"rows": torch.zeros(3)}, bos=0, eos=1, config=config, limits=limits)
-    assert [[len(one.tokens) for one in two] for two in found] == [[4, 4], [1, 1], [2, 2]]
-    assert not any(one.finished for two in found for one in two)
+    hyps = sample(model, {"rows": torch.zeros(3)}, bos=0, eos=1, config=config, limits=limits)
+    assert [[len(hyp.tokens) for hyp in two] for two in hyps] == [[4, 4], [1, 1], [2, 2]]
+    assert not any(hyp.finished for two in hyps for hyp in two)
     assert limits.tolist() == [4, 1, 2]
 
 
-def test_one_sample_ends_where_another_goes_on():
+def test_one_sample_ends_and_another_continues():
     """After "b" nothing can follow, after "a" one word and END."""
     table = {"": {"a": -0.7, "b": -0.7}, "a": {"c": -1.0}, "a c": {"END": -1.0}}
     model, config = TableModel(table), settings(n_best=12)
-    [found] = sample(
+    [hyps] = sample(
         model, ONE, bos=0, eos=1, config=config, limits=torch.tensor([9]), normalise=False
     )
-    for one in found:
-        words, steps = ("a c", [-0.7, -1.0, -1.0]) if one.finished else ("b", [-0.7])
-        assert model.decode(one.tokens) == words
-        assert one.token_log_probs == pytest.approx(steps)
-        assert one.score == pytest.approx(sum(steps) / len(steps))
-    assert {one.finished for one in found} == {True, False}
+    for hyp in hyps:
+        words, steps = ("a c", [-0.7, -1.0, -1.0]) if hyp.finished else ("b", [-0.7])
+        assert model.decode(hyp.tokens) == words
+        assert hyp.token_log_probs == pytest.approx(steps)
+        assert hyp.score == pytest.approx(sum(steps) / len(steps))
+    assert {hyp.finished for hyp in hyps} == {True, False}
 
 
 def test_a_model_that_allows_nothing():
@@ -241,8 +241,8 @@ def test_a_model_that_allows_nothing():
     limits, config = torch.tensor([5, 5]), settings(n_best=2, top_p=0.5)
     batch = {"rows": torch.zeros(2)}
     empty = Hypothesis([], 0.0, 0.0, [], False)
-    found = sample(model, batch, bos=0, eos=1, config=config, limits=limits)
-    assert found == [[empty, empty], [empty, empty]]
+    hyps = sample(model, batch, bos=0, eos=1, config=config, limits=limits)
+    assert hyps == [[empty, empty], [empty, empty]]
 
 
 def test_no_sentences(recurrent):
@@ -256,8 +256,8 @@ def test_sentences_leave_when_all_their_samples_are_done(recurrent, make_batch):
     step = model.step
     model.step = lambda tokens, state: sizes.append(tuple(tokens.shape)) or step(tokens, state)
     config = settings(n_best=2, max_length=40, max_ratio=3.0, max_extra=1)
-    found = sample(model, make_batch(SOURCES), bos=BOS, eos=EOS, config=config)
-    longest = [max(len(one.token_log_probs) for one in two) for two in found]
+    hyps = sample(model, make_batch(SOURCES), bos=BOS, eos=EOS, config=config)
+    longest = [max(len(hyp.token_log_probs) for hyp in two) for two in hyps]
     assert len(set(longest)) > 2
     # With seven sentences each is more than the share from which on sentences leave.
     expected = [(sum(n > t for n in longest), 2, 1) for t in range(max(longest))]
@@ -272,28 +272,28 @@ def test_nan_is_refused(markov, make_batch):
             search(model, make_batch([[1]]), bos=BOS, eos=EOS)
 
 
-# What is gone on from, and one that grows
+# Prefixes, and streaming
 
 
 @pytest.mark.parametrize("search", [greedy, sample, beam])
-def test_what_follows_a_prefix_is_what_follows_it_anyway(search):
-    """After "a" there is "b" with 0.4 and the end with 0.6; neither is told of "a" itself."""
+def test_a_prefix_is_continued_and_omitted(search):
+    """After "a" follow "b" with 0.4 and END with 0.6; outputs omit "a" itself."""
     drawn = settings(n_best=4000, seed=2, alpha=0.0)
     config = drawn if search is sample else SearchConfig(alpha=0.0)
     common = {"bos": 0, "eos": 1, "config": config, "limits": torch.tensor([4])}
     model = TableModel(CHANCES)
-    [found] = search(model, ONE, **common, prefix=torch.tensor([[model.encode("a")[0]]]))
-    best = found[0] if isinstance(found, list) else found
+    [hyps] = search(model, ONE, **common, prefix=torch.tensor([[model.encode("a")[0]]]))
+    best = hyps[0] if isinstance(hyps, list) else hyps
     assert (best.tokens, best.finished) == ([], True)
     assert best.log_prob == best.score == pytest.approx(math.log(0.6))
     assert best.token_log_probs == pytest.approx([math.log(0.6)])
     if search is sample:
-        share = sum(one.tokens == model.encode("b") for one in found) / 4000
+        share = sum(hyp.tokens == model.encode("b") for hyp in hyps) / 4000
         assert share == pytest.approx(0.4, abs=0.03)
 
 
 @pytest.mark.parametrize("method", ["sample", "beam"])
-def test_a_stream_gives_the_tokens_of_what_would_be_found(recurrent, make_batch, method):
+def test_a_stream_yields_the_tokens_of_a_search(recurrent, make_batch, method):
     config = SearchConfig(method=method, beam=1, max_length=15)
     for seed in range(6):
         model, batch = recurrent(seed), make_batch([SOURCES[2]])
@@ -316,19 +316,19 @@ def test_a_stream_that_is_stuck_ends():
     assert list(growing) == model.encode("a")
 
 
-def test_n_grams_of_what_stood_before_do_not_come_again():
+def test_n_grams_of_the_prefix_are_not_repeated():
     """Of "a b a" the next is "b" again, unless no two tokens may repeat: then the end."""
     again = {"b": math.log(0.9), "END": math.log(0.1)}
     model = TableModel({"": {"a": 0.0}, "a": {"b": 0.0}, "a b": {"a": 0.0}, "a b a": again})
     prefix, limits = torch.tensor([model.encode("a b a")]), torch.tensor([1])
-    found = []
+    outputs = []
     for no_repeat in (0, 2):
         config = SearchConfig(beam=1, no_repeat=no_repeat)
         rules = make_logits_rules(ONE, config, eos=1, limits=limits, before=prefix)
         common = {"bos": 0, "eos": 1, "config": config, "limits": limits, "rules": rules}
         [best] = greedy(model, ONE, **common, prefix=prefix)
-        found.append((model.decode(best.tokens), best.log_prob))
-    assert found == [
+        outputs.append((model.decode(best.tokens), best.log_prob))
+    assert outputs == [
         ("b", pytest.approx(math.log(0.9))),
         ("", pytest.approx(math.log(0.1))),
     ]

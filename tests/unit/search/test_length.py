@@ -1,4 +1,4 @@
-"""Length: limits per sentence, normalisation, and the bound behind the safe stop."""
+"""Length: limits per sentence, normalisation, and the bound of the safe stop."""
 
 import pytest
 import torch
@@ -52,8 +52,8 @@ def test_a_minimum_without_a_source():
     with pytest.raises(ValueError) as caught:
         length_minimums(batch, SearchConfig(min_ratio=0.5), limits)
     assert str(caught.value) == (
-        "no source length in the batch, which holds ['rows']; "
-        "give 'src_valid' (B, S), or leave min_ratio at 0"
+        "no source length in the batch, which has ['rows']; "
+        "pass 'src_valid' (B, S), or leave min_ratio at 0"
     )
 
 
@@ -61,8 +61,8 @@ def test_no_source_to_measure():
     with pytest.raises(ValueError) as caught:
         length_limits({"b": torch.zeros(1), "a": torch.zeros(1)}, SearchConfig())
     assert str(caught.value) == (
-        "no source length in the batch, which holds ['a', 'b']; "
-        "give 'src_valid' (B, S), or pass limits= with one length per sentence"
+        "no source length in the batch, which has ['a', 'b']; "
+        "pass 'src_valid' (B, S), or pass limits= with one length per sentence"
     )
 
 

@@ -1,4 +1,4 @@
-"""What may not come next: minimum length, repeated n-grams, given beginnings."""
+"""Forbidden tokens: minimum length, repeated n-grams, required prefixes."""
 
 import itertools
 
@@ -39,14 +39,14 @@ def banned(rules, past, rows, n_vocab=8):
     return [[row.nonzero().squeeze(1).tolist() for row in rows] for rows in is_banned]
 
 
-def check_forced(model, batch, found):
+def check_forced(model, batch, hyps):
     """Scores are the model's own, whatever was forbidden."""
-    rows = [one.tokens + [EOS] * one.finished for one in found]
+    rows = [hyp.tokens + [EOS] * hyp.finished for hyp in hyps]
     width = max(map(len, rows))
     targets = torch.tensor([row + [-1] * (width - len(row)) for row in rows])
     scores = score_targets(model, batch, targets, targets >= 0, bos=BOS).tolist()
-    for one, row, steps in zip(found, rows, scores, strict=True):
-        assert one.token_log_probs == pytest.approx(steps[: len(row)], abs=1e-4)
+    for hyp, row, steps in zip(hyps, rows, scores, strict=True):
+        assert hyp.token_log_probs == pytest.approx(steps[: len(row)], abs=1e-4)
 
 
 # Minimum length
@@ -68,7 +68,7 @@ def test_the_likeliest_output_that_is_long_enough():
     }
     model = TableModel(table)
     config = SearchConfig(min_length=3)
-    [found] = greedy(
+    [hyp] = greedy(
         model,
         {"rows": torch.zeros(1)},
         bos=0,
@@ -77,9 +77,9 @@ def test_the_likeliest_output_that_is_long_enough():
         limits=torch.tensor([9]),
         normalise=False,
     )
-    assert model.decode(found.tokens) == "a a"
-    assert found.token_log_probs == pytest.approx([-2.0, -3.0, -0.5])
-    assert found.finished
+    assert model.decode(hyp.tokens) == "a a"
+    assert hyp.token_log_probs == pytest.approx([-2.0, -3.0, -0.5])
+    assert hyp.finished
 
 
 @few
@@ -90,10 +90,10 @@ def test_outputs_have_the_minimum_length(markov, make_batch, seed, min_length, m
         method="sample", n_best=5, min_length=min_length, min_ratio=min_ratio, max_length=5
     )
     drawn = sample(model, batch, bos=BOS, eos=EOS, config=config)
-    for source, found in zip(SOURCES, drawn, strict=True):
+    for source, hyps in zip(SOURCES, drawn, strict=True):
         shortest = min(max(min_length, min_ratio * len(source)), 5)
-        assert all(len(one.token_log_probs) >= shortest for one in found if one.finished)
-    check_forced(model, batch, [found[0] for found in drawn])
+        assert all(len(hyp.token_log_probs) >= shortest for hyp in hyps if hyp.finished)
+    check_forced(model, batch, [hyps[0] for hyps in drawn])
 
 
 # No n-gram twice
@@ -128,7 +128,7 @@ def test_repeats_by_hand(n, past, expected):
         )
     ),
 )
-def test_repeats_are_those_found_one_by_one(n, pasts):
+def test_repeats_equal_a_check_of_each_token(n, pasts):
     expected = []
     for past in pasts:
         grams = {tuple(past[i : i + n]) for i in range(len(past) - n + 1)}
@@ -136,8 +136,8 @@ def test_repeats_are_those_found_one_by_one(n, pasts):
         is_long = len(past) >= n
         expected.append([v for v in range(4) if is_long and (*tail, v) in grams])
     rules = LogitsRules([NoRepeatRule(n)])
-    found = banned(rules, [pasts[:3], pasts[3:]], [0, 1], n_vocab=4)
-    assert found == [expected[:3], expected[3:]]
+    forbidden = banned(rules, [pasts[:3], pasts[3:]], [0, 1], n_vocab=4)
+    assert forbidden == [expected[:3], expected[3:]]
 
 
 @few
@@ -149,11 +149,11 @@ def test_no_output_repeats_itself(markov, make_batch, seed, n):
     config = SearchConfig(method="sample", n_best=4, no_repeat=n, **lengths)
     drawn = sample(model, batch, bos=BOS, eos=EOS, config=config)
     likeliest = greedy(model, batch, bos=BOS, eos=EOS, config=config)
-    for one in [*itertools.chain(*drawn), *likeliest]:
-        grams = [tuple(one.tokens[i : i + n]) for i in range(len(one.tokens) - n + 1)]
+    for hyp in [*itertools.chain(*drawn), *likeliest]:
+        grams = [tuple(hyp.tokens[i : i + n]) for i in range(len(hyp.tokens) - n + 1)]
         assert len(set(grams)) == len(grams)
     check_forced(model, batch, likeliest)
-    check_forced(model, batch, [found[-1] for found in drawn])
+    check_forced(model, batch, [hyps[-1] for hyps in drawn])
 
 
 def test_nothing_left_to_say():
@@ -166,12 +166,12 @@ def test_nothing_left_to_say():
     }
     model = TableModel(table)
     config, limits = SearchConfig(no_repeat=1), torch.tensor([5])
-    [found] = greedy(
+    [hyp] = greedy(
         model, {"rows": torch.zeros(1)}, bos=0, eos=1, config=config, limits=limits, normalise=False
     )
-    assert model.decode(found.tokens) == "a b"
-    assert not found.finished
-    assert found.log_prob == pytest.approx(-1.5)
+    assert model.decode(hyp.tokens) == "a b"
+    assert not hyp.finished
+    assert hyp.log_prob == pytest.approx(-1.5)
 
 
 # Beginnings
@@ -209,7 +209,7 @@ def test_tokens_that_continue_a_text():
     st.lists(st.binary(max_size=3).map(lambda b: bytes(x % 3 for x in b)), max_size=30),
     st.binary(min_size=1, max_size=6).map(lambda b: bytes(x % 3 for x in b)),
 )
-def test_continuing_is_what_a_look_at_each_token_finds(spelled, rest):
+def test_continuing_equals_a_check_of_each_token(spelled, rest):
     def can_write(text):
         return any(fits(spelling, text) for spelling in spelled)
 
@@ -223,8 +223,8 @@ def test_continuing_is_what_a_look_at_each_token_finds(spelled, rest):
     assert sorted(TokenBytes(spelled).continuing(rest)) == expected
 
 
-def test_a_beginning_that_leads_nowhere_is_no_way():
-    """With " Ein" taken, nothing could write the e that is asked for."""
+def test_a_token_that_leads_to_a_dead_end_is_excluded():
+    """After " Ein" no token could add the required e."""
     spellings = TokenBytes([b"", b" Ein", b" Eine", b" Einer"])
     assert spellings.continuing(b" Eine") == [2, 3]
     assert spellings.continuing(b" Einem") == []
@@ -234,11 +234,11 @@ def test_a_long_text_without_spaces():
     assert TokenBytes([b"ab", b"abab"]).continuing(b"ab" * 2000) == [0, 1]
 
 
-def test_an_opening_is_written_in_any_way():
+def test_an_opening_has_any_tokenization():
     rules = LogitsRules([PrefixRule([Prefix([6], b"abc")], TokenBytes(SPELLED))])
     past = [[[6, 3], [6, 2], [6, 5], [6, 4], [6, 0]]]
-    found = banned(rules, past, [0], n_vocab=9)[0]
-    left = [sorted(set(range(9)) - set(tokens)) for tokens in found]
+    forbidden = banned(rules, past, [0], n_vocab=9)[0]
+    left = [sorted(set(range(9)) - set(tokens)) for tokens in forbidden]
     # After a: b. After ab: c. After abc: anything. After b: nothing. After a control token: as
     # before it.
     assert left == [[4], [6], list(range(9)), [], [2, 3, 5, 8]]
@@ -246,12 +246,12 @@ def test_an_opening_is_written_in_any_way():
 
 @few
 @given(seeds, st.text("abc", min_size=1, max_size=6), st.integers(0, 2))
-def test_outputs_begin_as_asked(markov, make_batch, seed, opening, n_forced):
+def test_outputs_start_with_the_prefix(markov, make_batch, seed, opening, n_forced):
     model, batch = markov(seed, n_vocab=9, impossible=0.1), make_batch(SOURCES)
     config = SearchConfig(method="sample", n_best=5, max_length=12)
     spellings = TokenBytes(SPELLED)
-    given_tokens = [7, 7][:n_forced]
-    prefixes = [Prefix(given_tokens, opening.encode()), Prefix(), Prefix(given_tokens), Prefix()]
+    forced_tokens = [7, 7][:n_forced]
+    prefixes = [Prefix(forced_tokens, opening.encode()), Prefix(), Prefix(forced_tokens), Prefix()]
     rules = make_logits_rules(
         batch, config, eos=EOS, prefixes=prefixes, spellings=lambda: spellings
     )
@@ -259,17 +259,17 @@ def test_outputs_begin_as_asked(markov, make_batch, seed, opening, n_forced):
     likeliest = greedy(model, batch, bos=BOS, eos=EOS, config=config, rules=rules)
     plain = greedy(model, batch, bos=BOS, eos=EOS, config=config)
     assert [likeliest[1].tokens, likeliest[3].tokens] == [plain[1].tokens, plain[3].tokens]
-    for one in [*drawn[0], likeliest[0]]:
-        assert one.tokens[:n_forced] == given_tokens[: len(one.tokens)]
-        text = spellings.write(one.tokens[n_forced:])
+    for hyp in [*drawn[0], likeliest[0]]:
+        assert hyp.tokens[:n_forced] == forced_tokens[: len(hyp.tokens)]
+        text = spellings.write(hyp.tokens[n_forced:])
         whole = opening.encode()
-        assert text.startswith(whole) or (not one.finished and whole.startswith(text))
-    for one in [*drawn[2], likeliest[2]]:
-        assert one.tokens[:n_forced] == given_tokens[: len(one.tokens)]
+        assert text.startswith(whole) or (not hyp.finished and whole.startswith(text))
+    for hyp in [*drawn[2], likeliest[2]]:
+        assert hyp.tokens[:n_forced] == forced_tokens[: len(hyp.tokens)]
     check_forced(model, batch, likeliest)
 
 
-def test_a_beginning_may_repeat_itself_and_counts_as_past():
+def test_a_prefix_may_repeat_itself_and_counts_as_past():
     spellings = TokenBytes(SPELLED)
     beginnings = PrefixRule([Prefix([6, 6], b"aa"), Prefix()], spellings)
     rules = LogitsRules([beginnings, NoRepeatRule(1)])
@@ -281,20 +281,20 @@ def test_a_beginning_may_repeat_itself_and_counts_as_past():
     assert banned(rules, [[[6, 3]]], [1], n_vocab=9) == [[[3, 6]]]
 
 
-def test_a_vocabulary_that_cannot_go_on():
+def test_a_vocabulary_without_a_continuation():
     """The opening wants "ax", no token writes x: nothing can follow, not even the a."""
     table = {"": {"a": -0.5, "END": -0.1}, "a": {"a": -0.5, "END": -0.1}}
     model = TableModel(table)
     rules = LogitsRules([PrefixRule([Prefix([], b"ax")], TokenBytes([b"", b"", b"a"]))])
     limits = torch.tensor([5])
-    [found] = greedy(
+    [hyp] = greedy(
         model, {"rows": torch.zeros(1)}, bos=0, eos=1, limits=limits, normalise=False, rules=rules
     )
-    assert (model.decode(found.tokens), found.finished, found.log_prob) == ("", False, 0.0)
+    assert (model.decode(hyp.tokens), hyp.finished, hyp.log_prob) == ("", False, 0.0)
 
 
 def test_an_opening_needs_spellings():
-    with pytest.raises(ValueError, match=r"^a prefix has an opening but no spellings to find it"):
+    with pytest.raises(ValueError, match=r"^a prefix has an opening, which needs the bytes of"):
         make_logits_rules({}, SearchConfig(), eos=EOS, prefixes=[Prefix([2], b"a")])
 
 
@@ -336,5 +336,5 @@ def test_a_beam_of_one_is_greedy_under_rules(recurrent, make_batch, same, seed):
     )
     likeliest = greedy(model, batch, bos=BOS, eos=EOS, config=config, rules=rules)
     kept = beam(model, batch, bos=BOS, eos=EOS, config=config, rules=rules)
-    for found, best in zip(kept, likeliest, strict=True):
-        same(found, [best])
+    for hyps, best in zip(kept, likeliest, strict=True):
+        same(hyps, [best])

@@ -30,10 +30,10 @@ def test_beam_one_is_greedy(markov, make_batch, same, seed):
     model = markov(seed)
     config = SearchConfig(beam=1, alpha=0.7, max_length=9)
     greedily = greedy(model, batch, bos=BOS, eos=EOS, config=config)
-    for found, best in zip(
+    for hyps, best in zip(
         beam(model, batch, bos=BOS, eos=EOS, config=config), greedily, strict=True
     ):
-        same(found, [best])
+        same(hyps, [best])
 
 
 def test_beam_one_is_greedy_on_a_recurrent_model(recurrent, make_batch, same):
@@ -42,25 +42,25 @@ def test_beam_one_is_greedy_on_a_recurrent_model(recurrent, make_batch, same):
     for seed in range(8):
         model = recurrent(seed)
         greedily = greedy(model, batch, bos=BOS, eos=EOS, config=config)
-        for found, best in zip(
+        for hyps, best in zip(
             beam(model, batch, bos=BOS, eos=EOS, config=config), greedily, strict=True
         ):
-            same(found, [best])
+            same(hyps, [best])
 
 
 def enumerate_finished(model, source, limit, alpha):
     """Every finished output of a Markov model within the limit, best first."""
     table = model.logits[source].log_softmax(dim=-1).tolist()
     n_vocab = len(table)
-    found = []
+    hyps = []
     for n in range(limit):
         for tokens in itertools.product([v for v in range(n_vocab) if v != EOS], repeat=n):
             path = [BOS, *tokens, EOS]
             steps = [table[a][b] for a, b in itertools.pairwise(path)]
             if all(step > -float("inf") for step in steps):
                 score = score_by_hand(steps, alpha)
-                found.append(Hypothesis(list(tokens), sum(steps), score, steps, True))
-    return sorted(found, key=lambda one: -one.score)
+                hyps.append(Hypothesis(list(tokens), sum(steps), score, steps, True))
+    return sorted(hyps, key=lambda hyp: -hyp.score)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, -0.5])
@@ -72,8 +72,8 @@ def test_a_beam_as_wide_as_the_space_enumerates(markov, make_batch, same, alpha,
         config = SearchConfig(beam=3**4, alpha=alpha, n_best=n_best, max_length=4, stop=stop)
         batch = make_batch([[0], [1], [2]])
         results = beam(model, batch, bos=BOS, eos=EOS, config=config)
-        for source, found in enumerate(results):
-            same(found, enumerate_finished(model, source, 4, alpha)[:n_best])
+        for source, hyps in enumerate(results):
+            same(hyps, enumerate_finished(model, source, 4, alpha)[:n_best])
 
 
 @few
@@ -85,10 +85,10 @@ def test_the_safe_stop_changes_no_answer(markov, make_batch, same, seed):
     for alpha in (0.0, 1.0):
         plain = SearchConfig(beam=3, alpha=alpha, n_best=2, max_length=8, stop="safe")
         ended = never_stopping(model, batch, plain)
-        for found, other in zip(
+        for hyps, other in zip(
             beam(model, batch, bos=BOS, eos=EOS, config=plain), ended, strict=True
         ):
-            same(found, other)
+            same(hyps, other)
 
 
 def never_stopping(model, batch, config):
@@ -96,7 +96,7 @@ def never_stopping(model, batch, config):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "headway.search.beam_search._Beam._can_stop",
-            lambda search, going: torch.zeros(len(search.rows), dtype=torch.bool),
+            lambda search, kept: torch.zeros(len(search.rows), dtype=torch.bool),
         )
         return beam(model, batch, bos=BOS, eos=EOS, config=config)
 
@@ -108,9 +108,9 @@ def test_batch_equals_singles(recurrent, make_batch, same, stop):
         config = SearchConfig(beam=4, n_best=3, stop=stop, max_length=15)
         together = beam(model, make_batch(SOURCES), bos=BOS, eos=EOS, config=config)
         greedily = greedy(model, make_batch(SOURCES), bos=BOS, eos=EOS, config=config)
-        for source, found, best in zip(SOURCES, together, greedily, strict=True):
+        for source, hyps, best in zip(SOURCES, together, greedily, strict=True):
             alone = make_batch([source])
-            same(found, beam(model, alone, bos=BOS, eos=EOS, config=config)[0])
+            same(hyps, beam(model, alone, bos=BOS, eos=EOS, config=config)[0])
             same([best], greedy(model, alone, bos=BOS, eos=EOS, config=config))
 
 
@@ -120,13 +120,13 @@ def test_sentences_leave_when_they_are_done(recurrent, make_batch):
     step = model.step
     model.step = lambda tokens, state: sizes.append(tokens.shape[:2]) or step(tokens, state)
     config = SearchConfig(beam=3, max_length=40, max_ratio=3.0, max_extra=1)
-    found = beam(model, make_batch(SOURCES), bos=BOS, eos=EOS, config=config)
+    hyps = beam(model, make_batch(SOURCES), bos=BOS, eos=EOS, config=config)
     rows = [size[0] for size in sizes]
     assert rows == sorted(rows, reverse=True)
     assert rows[0] == len(SOURCES)
     assert len(set(rows)) > 2
     assert [size[1] for size in sizes[:3]] == [1, 3, 3]  # expanded after the first step
-    assert len({len(one.token_log_probs) for [one] in found}) > 2
+    assert len({len(hyp.token_log_probs) for [hyp] in hyps}) > 2
 
 
 def test_cached_beam_equals_recomputing_from_scratch(recurrent, scratch, make_batch, same):
@@ -135,8 +135,8 @@ def test_cached_beam_equals_recomputing_from_scratch(recurrent, scratch, make_ba
     for seed in range(8):
         cached = beam(recurrent(seed), batch, bos=BOS, eos=EOS, config=config)
         anew = beam(scratch(seed), batch, bos=BOS, eos=EOS, config=config)
-        for one, other in zip(cached, anew, strict=True):
-            same(one, other)
+        for hyp, other in zip(cached, anew, strict=True):
+            same(hyp, other)
 
 
 def pad(rows):
@@ -152,21 +152,21 @@ def test_search_scores_are_forced_scores(recurrent, make_batch):
         config = SearchConfig(beam=3, n_best=3, alpha=0.8, max_length=15)
         results = beam(model, batch, bos=BOS, eos=EOS, config=config)
         for rank in range(3):
-            chosen = [found[rank] for found in results]
-            targets, valid = pad([one.tokens + [EOS] * one.finished for one in chosen])
+            chosen = [hyps[rank] for hyps in results]
+            targets, valid = pad([hyp.tokens + [EOS] * hyp.finished for hyp in chosen])
             scores = score_targets(model, batch, targets, valid, bos=BOS)
             assert (scores[~valid] == 0).all()
-            for one, row, is_valid in zip(chosen, scores, valid, strict=True):
+            for hyp, row, is_valid in zip(chosen, scores, valid, strict=True):
                 steps = row[is_valid].tolist()
-                assert one.token_log_probs == pytest.approx(steps, abs=1e-5)
-                assert one.log_prob == pytest.approx(sum(steps), abs=1e-4)
-                assert one.score == pytest.approx(score_by_hand(steps, 0.8), abs=1e-4)
+                assert hyp.token_log_probs == pytest.approx(steps, abs=1e-5)
+                assert hyp.log_prob == pytest.approx(sum(steps), abs=1e-4)
+                assert hyp.score == pytest.approx(score_by_hand(steps, 0.8), abs=1e-4)
 
 
 def test_unfinished_ones_are_left_out_when_enough_finished():
     model = TableModel({"": {"a": -0.5, "END": -1.0}, "a": {"a": -0.1, "END": -0.2}})
     config = SearchConfig(beam=2, n_best=2)
-    [found] = beam(
+    [hyps] = beam(
         model,
         {"rows": torch.zeros(1)},
         bos=0,
@@ -175,18 +175,18 @@ def test_unfinished_ones_are_left_out_when_enough_finished():
         limits=torch.tensor([2]),
         normalise=False,
     )
-    assert [(model.decode(one.tokens), one.finished) for one in found] == [("a", True), ("", True)]
+    assert [(model.decode(hyp.tokens), hyp.finished) for hyp in hyps] == [("a", True), ("", True)]
 
 
 def test_limits_differ_within_a_batch():
     model = TableModel({("a",) * n: {"a": -0.5} for n in range(6)})
     batch, limits = {"rows": torch.zeros(3)}, torch.tensor([4, 1, 2])
-    for found in (
+    for hyps in (
         greedy(model, batch, bos=0, eos=1, limits=limits),
         [best for [best] in beam(model, batch, bos=0, eos=1, limits=limits)],
     ):
-        assert [len(one.tokens) for one in found] == [4, 1, 2]
-        assert not any(one.finished for one in found)
+        assert [len(hyp.tokens) for hyp in hyps] == [4, 1, 2]
+        assert not any(hyp.finished for hyp in hyps)
     assert limits.tolist() == [4, 1, 2]
 
 
@@ -195,14 +195,14 @@ def test_dead_ends_are_returned_only_when_nothing_finished():
     batch, limits = {"rows": torch.zeros(1)}, torch.tensor([5])
     config = SearchConfig(beam=3, n_best=3)
     lost = TableModel({"": {"a": -1.0}, "a": {"b": -1.0}})
-    [found] = beam(lost, batch, bos=0, eos=1, config=config, limits=limits, normalise=False)
-    assert found == [Hypothesis(lost.encode("a b"), -2.0, -1.0, [-1.0, -1.0], False)]
+    [hyps] = beam(lost, batch, bos=0, eos=1, config=config, limits=limits, normalise=False)
+    assert hyps == [Hypothesis(lost.encode("a b"), -2.0, -1.0, [-1.0, -1.0], False)]
     [best] = greedy(lost, batch, bos=0, eos=1, limits=limits, normalise=False)
-    assert best == found[0]
+    assert best == hyps[0]
 
     mixed = TableModel({"": {"a": -1.0, "b": -0.5}, "a": {"END": -1.0}})
-    [found] = beam(mixed, batch, bos=0, eos=1, config=config, limits=limits, normalise=False)
-    assert found == [Hypothesis(mixed.encode("a"), -2.0, -1.0, [-1.0, -1.0], True)]
+    [hyps] = beam(mixed, batch, bos=0, eos=1, config=config, limits=limits, normalise=False)
+    assert hyps == [Hypothesis(mixed.encode("a"), -2.0, -1.0, [-1.0, -1.0], True)]
 
 
 def test_a_model_that_allows_nothing():
@@ -231,22 +231,22 @@ def test_results_carry_no_gradient_and_leave_the_mode_alone(recurrent, make_batc
 
 
 class OneUse:
-    """Hands every State out once and notes whether a search comes back to an old one."""
+    """Records every state, so that a test can check that a search uses each only once."""
 
     def __init__(self, inner):
         self.inner = inner
-        self.given = []
+        self.states = []
 
     def start(self, batch, prefix=None):
         state = self.inner.start(batch, prefix)
-        self.given.append(state)
+        self.states.append(state)
         return state
 
     def step(self, tokens, state):
         logits, after = self.inner.step(tokens, state)
         with pytest.raises(RuntimeError, match="consumed"):
             state.cache  # noqa: B018
-        self.given.append(after)
+        self.states.append(after)
         return logits, after
 
 
@@ -254,7 +254,7 @@ def test_each_state_is_used_once(recurrent, make_batch):
     for search in (beam, greedy):
         model = OneUse(recurrent(1))
         search(model, make_batch(SOURCES), bos=BOS, eos=EOS, config=SearchConfig(max_length=6))
-        assert len({id(state) for state in model.given}) == len(model.given) > 3
-        for state in model.given[:-1]:
+        assert len({id(state) for state in model.states}) == len(model.states) > 3
+        for state in model.states[:-1]:
             with pytest.raises(RuntimeError, match="consumed"):
                 state.memory  # noqa: B018

@@ -49,7 +49,7 @@ each = pytest.mark.parametrize("name", list(SETTINGS))
 
 
 def changed(name):
-    """A search with one setting changed, under a method that obeys it."""
+    """A search with one setting changed, with a method that uses it."""
     method = SETTINGS[name].methods[0]
     return SearchConfig(**{"method": method, name: CHANGED[name]})
 
@@ -69,7 +69,7 @@ def test_a_field_that_declares_nothing_is_refused():
     with pytest.raises(TypeError) as caught:
         settings_of(Forgetful)
     assert str(caught.value) == (
-        "Forgetful.min_words does not say who uses it; declare it with setting(...)"
+        "Forgetful.min_words has no declaration; declare it with setting(...)"
     )
 
 
@@ -104,7 +104,7 @@ def test_a_command_line_has_the_flags_that_are_declared(name):
     assert set(declared.commands) <= set(VERBS)
     for verb in VERBS:
         context = program.make_context("headway", [verb], resilient_parsing=True)
-        flags = {one.name: one for one in program.get_command(context, verb).params}
+        flags = {flag.name: flag for flag in program.get_command(context, verb).params}
         if verb in declared.commands:
             assert flags[name].opts == [declared.flag]
             assert flags[name].help == summaries(SearchConfig)[name]
@@ -133,25 +133,25 @@ def test_prompts_take_refuse_or_ask_for_a_method(name):
             generation_config(SearchConfig(), **{name: CHANGED[name]})
         assert str(caught.value) == f"search.{name} {use.refusal}"
         return
-    found = generation_config(SearchConfig(), **{name: CHANGED[name]})
-    assert getattr(found, name) == CHANGED[name]
+    config = generation_config(SearchConfig(), **{name: CHANGED[name]})
+    assert getattr(config, name) == CHANGED[name]
     if name != "method":
-        assert found.method == (use.asks_for or "sample")
+        assert config.method == (use.asks_for or "sample")
 
 
 @each
-def test_prompts_keep_what_every_method_shares(name):
+def test_prompts_keep_shared_settings(name):
     of_run, use = changed(name), SETTINGS[name].prompts
     other = "sample" if of_run.method == "beam" else "beam"
-    found = getattr(generation_config(of_run, method=other), name)
+    value = getattr(generation_config(of_run, method=other), name)
     if name == "method":
-        assert found == other
+        assert value == other
     elif use.is_shared:
-        assert found == CHANGED[name]
+        assert value == CHANGED[name]
     else:
         usual = SETTINGS[name].default
         is_other = use.default is not None and other in SETTINGS[name].methods
-        assert found == (use.default if is_other else usual)
+        assert value == (use.default if is_other else usual)
 
 
 @each
@@ -170,7 +170,7 @@ def test_exports_write_or_refuse_or_leave_it_to_the_call(name):
 
 
 def test_exports_convert_settings_that_have_an_entry():
-    entries = {n for n, one in SETTINGS.items() if isinstance(one.hugging_face, HuggingFaceEntry)}
+    entries = {n for n, use in SETTINGS.items() if isinstance(use.hugging_face, HuggingFaceEntry)}
     assert {*WRITTEN, *READ} <= entries
 
 
@@ -184,7 +184,7 @@ def test_ctranslate2_takes_or_refuses(name):
             require_supported(search)
 
 
-def test_rules_are_switched_on_by_settings_there_are():
+def test_rules_are_switched_on_by_existing_settings():
     for rule in RULES:
         assert set(rule.settings) <= set(SETTINGS)
 

@@ -35,20 +35,20 @@ def traced(alpha, k=2):
     return model, tracer.traces()[0]
 
 
-def told(model, trace):
+def outline(model, trace):
     """Every candidate in words: log probability, fate, text."""
     return [
         [
-            (round(one.log_prob, 4), one.fate, model.decode(trace.path(step, index)))
-            for index, one in enumerate(candidates)
+            (round(hyp.log_prob, 4), hyp.fate, model.decode(trace.path(step, index)))
+            for index, hyp in enumerate(candidates)
         ]
         for step, candidates in enumerate(trace.steps)
     ]
 
 
-def test_the_trace_tells_every_candidate_and_its_fate():
+def test_the_trace_has_every_candidate_and_its_fate():
     model, trace = traced(alpha=0.0)
-    steps = told(model, trace)
+    steps = outline(model, trace)
     assert steps[1] == [
         (-1.6, "kept", "i was"),
         (-1.7, "kept", "he hit"),
@@ -67,8 +67,8 @@ def test_the_trace_tells_every_candidate_and_its_fate():
 def test_the_trace_has_scores_before_and_after_normalisation():
     model, trace = traced(alpha=1.0)
     ends = [trace.steps[step][index] for step, index in trace.finished()]
-    assert [one.score for one in ends] == pytest.approx([-4.3 / 7, -3.4 / 5, -4.9 / 7])
-    assert [one.log_prob for one in ends] == pytest.approx([-4.3, -3.4, -4.9])
+    assert [hyp.score for hyp in ends] == pytest.approx([-4.3 / 7, -3.4 / 5, -4.9 / 7])
+    assert [hyp.log_prob for hyp in ends] == pytest.approx([-4.3, -3.4, -4.9])
     assert model.decode(trace.path(*trace.finished()[0])) == "he hit me with a pie END"
     plain = trace.to_dict()
     assert plain["beam"] == 2
@@ -84,7 +84,7 @@ def test_the_trace_has_scores_before_and_after_normalisation():
 
 def test_the_picture_in_the_docs_is_this_search():
     model, trace = traced(alpha=1.0)
-    words = [[model.words[one.token] for one in step] for step in trace.steps]
+    words = [[model.words[hyp.token] for hyp in step] for step in trace.steps]
     drawn = search_tree(trace.to_dict(), words, "Beam search with two hypotheses")
     assert PICTURE.read_text(encoding="utf-8") == drawn
 

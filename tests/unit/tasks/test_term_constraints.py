@@ -33,11 +33,11 @@ def test_a_writing_adds_the_term_as_words(codec, text):
     ((term,),) = constraints.required
     clean = " ".join(text.split())
     assert term.text == clean
-    assert term.writings
+    assert term.token_sequences
     # At the start of a text and after a word there is a writing that meets the term.
-    assert clean in [codec.decode(writing) for writing in term.writings]
+    assert clean in [codec.decode(writing) for writing in term.token_sequences]
     before = codec.tokenizer.encode("der")
-    after = [codec.decode([*before, *writing]) for writing in term.writings]
+    after = [codec.decode([*before, *writing]) for writing in term.token_sequences]
     assert f"der {clean}" in after
     assert set(after) <= {f"der {clean}", f"der{clean}"}
     assert [term.is_in(text) for text in after] == [text == f"der {clean}" for text in after]
@@ -48,13 +48,13 @@ def test_a_writing_without_a_space(kind):
     codec = learn(kind)
     ((term,),) = make_constraints(codec, ["猫"], [], "line 1").required
     before = codec.tokenizer.encode("喜欢")
-    assert "喜欢猫" in [codec.decode([*before, *writing]) for writing in term.writings]
+    assert "喜欢猫" in [codec.decode([*before, *writing]) for writing in term.token_sequences]
 
 
 def test_what_a_vocabulary_does_not_know_has_no_writing():
     for kind in ("words", "wordpiece", "characters"):
         constraints = make_constraints(learn(kind), ["Qua"], [], "line 1")
-        assert constraints.required[0][0].writings == ()
+        assert constraints.required[0][0].token_sequences == ()
         assert constraints.possible == ()
         assert constraints.unmet("der Hund") == ("Qua",)
 

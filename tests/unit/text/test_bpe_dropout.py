@@ -85,7 +85,7 @@ def test_without_dropout_in_the_settings_it_is_encode():
 
 def test_probabilities_are_those_of_the_paper():
     # "abc" with merges a+b, then ab+c, then b+c. With p = 0.5: the first step makes ab with 1/2,
-    # bc with 1/4 and stops with 1/4; ab then becomes abc with 1/2. From bc nothing goes on.
+    # bc with 1/4 and stops with 1/4; ab then becomes abc with 1/2. From bc nothing follows.
     vocabulary = {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "bc": 5}
     cutter = BpeDropout(vocabulary, [("a", "b"), ("ab", "c"), ("b", "c")], rate=0.5)
     rng = random.Random(0)

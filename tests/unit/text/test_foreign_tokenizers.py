@@ -12,7 +12,7 @@ from varied_lines import LOOKALIKES, varied_lines
 from headway.data.codecs.text import TextCodec
 from headway.errors import RunError
 from headway.text import SpecialTokenTemplate, Tokenizer
-from headway.text.detokenize import begin
+from headway.text.detokenize import split_prefix
 
 LINES = varied_lines(1500, lookalikes=False)
 TEMPTING = varied_lines(500, lookalikes=True)
@@ -58,20 +58,20 @@ def test_ids_are_those_of_transformers(case):
     assert encoded[:50] == [case.ours.encode(line) for line in LINES[:50]]
 
 
-def test_text_that_spells_a_control_token_is_text(case):
+def test_text_that_spells_a_special_token_is_text(case):
     ours = case.ours
     controls = set(ours.specials.values()) - {ours.specials["unk"]}
     for line in [*LOOKALIKES, *TEMPTING]:
         ids = ours.encode(line)
         assert not controls.intersection(ids), line
-        # A unigram model of theirs takes any piece of its vocabulary, also a control token.
+        # A unigram model of theirs takes any piece of its vocabulary, even a special token.
         if ours.settings.kind != "unigram":
             assert ids == their_ids(case.theirs, line), line
         if ours.spelling == "bytes":
             assert ours.decode(ids) == line
 
 
-def test_what_the_real_minilm_reads(minilm):
+def test_tokens_of_the_real_minilm(minilm):
     ours = Tokenizer.from_hugging_face(
         minilm / "tokenizer.json", BERT, SpecialTokenTemplate(True, 1)
     )
@@ -87,7 +87,7 @@ def test_what_the_real_minilm_reads(minilm):
     )
 
 
-def test_pieces_of_a_running_text_are_read_as_the_whole(case):
+def test_pieces_of_a_running_text_are_encoded_as_the_whole(case):
     for line in LINES[:300]:
         spaces = [i for i in range(1, len(line)) if line[i] in " \n"]
         places = [i for i in spaces if not line[i - 1].isspace()]
@@ -141,24 +141,24 @@ def test_spellings_joined_are_the_text(case):
         ids = case.ours.encode(line)
         written = b"".join(spellings[index] for index in ids).decode()
         if case.ours.spelling != "wordpiece":  # whose decoder tidies up around signs
-            assert written.removeprefix(" " * case.ours.puts_space) == case.ours.decode(ids)
+            assert written.removeprefix(" " * case.ours.prepends_space) == case.ours.decode(ids)
     words = ["the", "cat", "sat"]
     written = b"".join(spellings[index] for index in case.ours.encode(" ".join(words)))
     assert written.decode().split() == words
     assert spellings[case.ours.specials["eos"]] == b""
 
 
-def test_a_person_can_read_the_tokens(cases):
-    def shown(name, text):
+def test_tokens_are_readable(cases):
+    def readable(name, text):
         tokenizer = cases[name].ours
-        marks = tokenizer.specials
-        return " ".join(tokenizer.tokens([marks["bos"], *tokenizer.encode(text), marks["eos"]]))
+        ids = tokenizer.specials
+        return " ".join(tokenizer.tokens([ids["bos"], *tokenizer.encode(text), ids["eos"]]))
 
-    assert shown("bert", "The cat ﷽") == "[CLS] the cat [UNK] [SEP]"
-    assert shown("bert-cased", "mat2") == "[CLS] mat ##2 [SEP]"
-    assert shown("roberta", "the cat\n") == "<s> the ▁cat <0x0A> </s>"
-    assert shown("gpt2", "the\t☄").startswith("<|endoftext|> the <0x09> ")
-    assert shown("t5", "the cat") == "<pad> ▁the ▁cat </s>"
+    assert readable("bert", "The cat ﷽") == "[CLS] the cat [UNK] [SEP]"
+    assert readable("bert-cased", "mat2") == "[CLS] mat ##2 [SEP]"
+    assert readable("roberta", "the cat\n") == "<s> the ▁cat <0x0A> </s>"
+    assert readable("gpt2", "the\t☄").startswith("<|endoftext|> the <0x09> ")
+    assert readable("t5", "the cat") == "<pad> ▁the ▁cat </s>"
     t5 = cases["t5"].ours
     assert t5.tokens([t5.specials["sentinel_0"], t5.specials["sentinel_3"]]) == [
         "<extra_id_0>",
@@ -168,9 +168,9 @@ def test_a_person_can_read_the_tokens(cases):
 
 @pytest.mark.parametrize("name", ["bart", "gpt2", "t5", "t5-split", "marian"])
 @pytest.mark.parametrize("text", ["the cat sa", "the", "the cat ", "the  cat's"])
-def test_a_beginning_is_taken_up(cases, name, text):
+def test_a_prefix_is_split(cases, name, text):
     case = cases[name]
-    tokens, opening = begin(case.ours, text)
+    tokens, opening = split_prefix(case.ours, text)
     written = b"".join(case.ours.spellings()[token] for token in tokens) + opening
     if case.ours.spelling == "bytes":
         assert written.decode() == text
@@ -182,7 +182,7 @@ def test_a_beginning_is_taken_up(cases, name, text):
 # The file
 
 
-def test_it_comes_back_from_its_file(case, tmp_path):
+def test_a_saved_tokenizer_is_loaded_again(case, tmp_path):
     case.ours.save(tmp_path / "tokenizer.json")
     again = Tokenizer.load(tmp_path / "tokenizer.json")
     assert again.to_json() == case.ours.to_json()
@@ -204,49 +204,49 @@ def test_the_library_reads_the_file_as_before(case, tmp_path):
         assert after.encode(line).ids == before.encode(line).ids
 
 
-def test_marks_may_be_named_by_their_ids(cases):
+def test_special_tokens_may_be_named_by_id(cases):
     roles = {"pad": 0, "bos": 0, "eos": 1, "unk": "<unk>"}
-    found = Tokenizer.from_hugging_face(cases["t5"].file, roles, SpecialTokenTemplate())
-    assert found.specials == {"pad": 0, "bos": 0, "eos": 1, "unk": 2}
+    loaded = Tokenizer.from_hugging_face(cases["t5"].file, roles, SpecialTokenTemplate())
+    assert loaded.specials == {"pad": 0, "bos": 0, "eos": 1, "unk": 2}
 
 
 def test_a_model_may_have_more_ids_than_the_file(cases, tmp_path):
     made = Tokenizer.from_hugging_face(cases["t5"].file, T5, SpecialTokenTemplate(), size=928)
     made.save(tmp_path / "tokenizer.json")
-    for found in (made, Tokenizer.load(tmp_path / "tokenizer.json")):
-        assert found.size == 928
-        assert found.tokens([904, 927]) == ["< unused 904 >", "< unused 927 >"]
-        assert found.decode([904, *found.encode("the cat"), 927]) == "the cat"
-        assert found.spellings()[927] == b""
+    for loaded in (made, Tokenizer.load(tmp_path / "tokenizer.json")):
+        assert loaded.size == 928
+        assert loaded.tokens([904, 927]) == ["< unused 904 >", "< unused 927 >"]
+        assert loaded.decode([904, *loaded.encode("the cat"), 927]) == "the cat"
+        assert loaded.spellings()[927] == b""
 
 
-def test_chance_in_the_file_is_no_chance_here(cases, tmp_path):
+def test_dropout_in_the_file_is_ignored(cases, tmp_path):
     content = json.loads(cases["gpt2"].file.read_text())
     content["model"]["dropout"] = 0.9
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    found = Tokenizer.from_hugging_face(tmp_path / "tokenizer.json", GPT2, SpecialTokenTemplate())
-    assert found.encode_batch(LINES[:50]) == cases["gpt2"].ours.encode_batch(LINES[:50])
+    loaded = Tokenizer.from_hugging_face(tmp_path / "tokenizer.json", GPT2, SpecialTokenTemplate())
+    assert loaded.encode_batch(LINES[:50]) == cases["gpt2"].ours.encode_batch(LINES[:50])
 
 
-def test_files_of_years_ago_are_read(cases, tmp_path):
+def test_old_files_are_read(cases, tmp_path):
     content = json.loads(cases["gpt2"].file.read_text())
     del content["model"]["type"], content["model"]["ignore_merges"]
     content["model"]["merges"] = [" ".join(pair) for pair in content["model"]["merges"]]
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    found = Tokenizer.from_hugging_face(tmp_path / "tokenizer.json", GPT2, SpecialTokenTemplate())
-    assert found.to_json() == cases["gpt2"].ours.to_json()
+    loaded = Tokenizer.from_hugging_face(tmp_path / "tokenizer.json", GPT2, SpecialTokenTemplate())
+    assert loaded.to_json() == cases["gpt2"].ours.to_json()
 
 
 @pytest.mark.parametrize(
     ("text", "roles", "message"),
     [
-        ("{}", BERT, r"is no tokenizer \(.*\); expected a tokenizer.json of the library tokeni"),
-        (None, {"pad": "[PAD]"}, "to be bos, eos, unk; name one for each of pad, bos, eos, unk$"),
-        (None, {**BERT, "mask": "<mask>"}, "there is no token '<mask>', which is said to be mask$"),
-        (None, {**BERT, "mask": 1200}, "there is no token 1200, which is said to be mask$"),
+        ("{}", BERT, r"is not a tokenizer \(.*\); expected a tokenizer.json of the library tokeni"),
+        (None, {"pad": "[PAD]"}, "bos, eos, unk; name a token for each of pad, bos, eos, unk$"),
+        (None, {**BERT, "mask": "<mask>"}, "there is no token '<mask>' for the role mask$"),
+        (None, {**BERT, "mask": 1200}, "there is no token 1200 for the role mask$"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_taken_is_refused(cases, tmp_path, text, roles, message):
+def test_unusable_files_and_roles_are_refused(cases, tmp_path, text, roles, message):
     path = cases["bert"].file
     if text is not None:
         path = tmp_path / "tokenizer.json"
@@ -257,14 +257,14 @@ def test_what_cannot_be_taken_is_refused(cases, tmp_path, text, roles, message):
         Tokenizer.from_hugging_face(tmp_path / "nothing.json", roles, SpecialTokenTemplate())
 
 
-def test_spellings_that_are_not_known_are_refused(tmp_path):
+def test_unsupported_spellings_are_refused(tmp_path):
     made = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b</w>": 1}, []))
     made.decoder = tokenizers.decoders.BPEDecoder()
     made.save(str(tmp_path / "tokenizer.json"))
     roles = dict.fromkeys(("pad", "bos", "eos", "unk"), "a")
-    with pytest.raises(RunError, match="in a way that headway does not know") as error:
+    with pytest.raises(RunError, match="in a way that headway does not support") as error:
         Tokenizer.from_hugging_face(tmp_path / "tokenizer.json", roles, SpecialTokenTemplate())
     assert str(error.value) == (
-        "the tokenizer spells text in a way that headway does not know (BPE with BPEDecoder around "
-        "it); expected byte-level pieces, ▁ for spaces (Metaspace), or WordPiece with '##'"
+        "the tokenizer spells text in a way that headway does not support (BPE with BPEDecoder); "
+        "expected byte-level pieces, ▁ for spaces (Metaspace), or WordPiece with '##'"
     )

@@ -34,7 +34,7 @@ def test_where_sentences_end(text, expected):
 
 @given(st.text(st.sampled_from("aB1 .!?…。\n\t\"')"), max_size=80))
 def test_sentences_together_are_the_text(text):
-    found = list(sentences(text))
-    assert "".join(found) == text
-    assert all(found)
-    assert len(found) == 1 or all(sentence.strip() for sentence in found)
+    parts = list(sentences(text))
+    assert "".join(parts) == text
+    assert all(parts)
+    assert len(parts) == 1 or all(sentence.strip() for sentence in parts)

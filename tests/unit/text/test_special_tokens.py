@@ -1,4 +1,4 @@
-"""Ids and names of control tokens."""
+"""Ids and names of special tokens."""
 
 import pytest
 
@@ -11,12 +11,12 @@ from headway.text.special_tokens import (
     UNK,
     UNKNOWN,
     all_specials,
-    shown_name,
+    display_name,
     vocabulary_name,
 )
 
 
-def test_ids_are_places_in_the_list_of_names():
+def test_ids_are_indices_in_the_list_of_names():
     assert [SPECIALS[index] for index in (PAD, BOS, EOS, UNK)] == ["pad", "bos", "eos", "unk"]
     assert all_specials([]) == {"pad": PAD, "bos": BOS, "eos": EOS, "unk": UNK}
 
@@ -41,13 +41,13 @@ def test_names_that_come_twice(extra):
         all_specials(extra)
 
 
-def test_names_in_files_hold_a_space_and_those_for_people_do_not():
+def test_names_in_files_have_a_space_and_those_for_people_do_not():
     assert vocabulary_name("mask") == "< mask >"
-    assert shown_name("mask") == "⟨mask⟩"
+    assert display_name("mask") == "⟨mask⟩"
     assert UNKNOWN == "⟨unk⟩"
 
 
-def test_a_text_that_is_read_has_an_end_mark_and_no_begin_mark_unless_asked():
+def test_an_encoder_text_has_eos_and_no_bos_by_default():
     assert SpecialTokenTemplate() == SpecialTokenTemplate(begin=False, between=1)
     tokenizer = train_tokenizer(["a"], TokenizerConfig("words"))
     assert tokenizer.frame == SpecialTokenTemplate()

@@ -1,4 +1,4 @@
-"""Where tokens stand: words of ids, spans of ids, in any script."""
+"""Positions of tokens: the word and the span of each id, in any script."""
 
 import pytest
 from foreign_layouts import LAYOUTS
@@ -39,13 +39,13 @@ WORD = st.text(
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    found = {name: train_tokenizer(TEXTS, config) for name, config in LEARNED.items()}
+    tokenizers = {name: train_tokenizer(TEXTS, config) for name, config in LEARNED.items()}
     for name in FOREIGN:
         file = tmp_path_factory.mktemp(name) / "tokenizer.json"
         layout = LAYOUTS[name]
         layout.make().save(str(file))
-        found[name] = Tokenizer.from_hugging_face(file, layout.roles, layout.frame)
-    return found
+        tokenizers[name] = Tokenizer.from_hugging_face(file, layout.roles, layout.frame)
+    return tokenizers
 
 
 # Spans
@@ -78,7 +78,7 @@ def test_spans_cover_any_text(made, name, text):
 
 
 @pytest.mark.parametrize("name", ["bpe", "bytes", "characters", "roberta", "gpt2"])
-def test_what_is_taken_as_it_is_is_covered_without_gaps(made, name):
+def test_unchanged_text_is_covered_without_gaps(made, name):
     for line in varied_lines(300, lookalikes=True):
         _, spans = made[name].encode_spans(line)
         assert {i for start, end in spans for i in range(start, end)} == set(range(len(line)))
@@ -86,9 +86,9 @@ def test_what_is_taken_as_it_is_is_covered_without_gaps(made, name):
 
 def test_spans_by_hand(made):
     def spans(name, text):
-        ids, found = made[name].encode_spans(text)
-        shown = zip(made[name].tokens(ids), found, strict=True)
-        return [(token, text[start:end]) for token, (start, end) in shown]
+        ids, spans = made[name].encode_spans(text)
+        pairs = zip(made[name].tokens(ids), spans, strict=True)
+        return [(token, text[start:end]) for token, (start, end) in pairs]
 
     assert spans("bpe", "the cat") == [("▁the", "the"), ("▁cat", " cat")]
     assert spans("words", "the  cat") == [("the", "the"), ("cat", "cat")]
@@ -103,15 +103,15 @@ def test_spans_by_hand(made):
 
 
 def check_words(tokenizer, words):
-    ids, places = tokenizer.encode_words(words)
+    ids, positions = tokenizer.encode_words(words)
     assert ids == tokenizer.encode(" ".join(words))
-    assert len(places) == len(ids)
-    assert places == sorted(places)
-    assert all(0 <= place < len(words) for place in places)
-    written = set(places)
-    for place, word in enumerate(words):
+    assert len(positions) == len(ids)
+    assert positions == sorted(positions)
+    assert all(0 <= position < len(words) for position in positions)
+    written = set(positions)
+    for position, word in enumerate(words):
         if tokenizer.clean(word).strip():
-            assert place in written, (place, words)
+            assert position in written, (position, words)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -127,17 +127,17 @@ def test_ids_of_a_word_are_those_it_has_alone_in_the_text(made, name):
     for line in varied_lines(200, lookalikes=False):
         words = [word for word in line.split(" ") if word.strip() == word and word]
         check_words(tokenizer, words)
-        ids, places = tokenizer.encode_words(words)
-        if tokenizer.parts_words:  # each as if it stood alone
-            for place, word in enumerate(words):
-                mine = [index for index, at in zip(ids, places, strict=True) if at == place]
+        ids, positions = tokenizer.encode_words(words)
+        if tokenizer.splits_at_spaces:  # each as if it were alone
+            for position, word in enumerate(words):
+                mine = [index for index, at in zip(ids, positions, strict=True) if at == position]
                 assert mine == tokenizer.encode(word)
 
 
 def test_words_by_hand(made):
     def words(name, *given_words):
-        ids, places = made[name].encode_words(given_words)
-        return list(zip(made[name].tokens(ids), places, strict=True))
+        ids, positions = made[name].encode_words(given_words)
+        return list(zip(made[name].tokens(ids), positions, strict=True))
 
     assert words("bpe", "the", "cat") == [("▁the", 0), ("▁cat", 1)]
     assert words("gpt2", "the", "cat") == [("the", 0), ("▁cat", 1)]

@@ -66,7 +66,7 @@ HARD_TEXTS = [
 
 @pytest.mark.parametrize("kind", LOSSLESS)
 @pytest.mark.parametrize("text", HARD_TEXTS)
-def test_lossless_kinds_give_hard_texts_back(trained, kind, text):
+def test_lossless_tokenizers_reproduce_hard_texts(trained, kind, text):
     ids = trained[kind].encode(text)
     assert trained[kind].decode(ids) == text
     assert all(index > trained[kind].specials["mask"] for index in ids)
@@ -75,19 +75,19 @@ def test_lossless_kinds_give_hard_texts_back(trained, kind, text):
 @pytest.mark.parametrize("kind", LOSSLESS)
 @settings(max_examples=150, deadline=None)
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
-def test_lossless_kinds_give_any_text_back(trained, kind, text):
+def test_lossless_tokenizers_reproduce_any_text(trained, kind, text):
     assert trained[kind].decode(trained[kind].encode(text)) == text
 
 
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(st.sampled_from("ab \n\t'’1.猫\u0301\u00a0<>"), max_size=40))
-def test_cutting_loses_nothing_where_classes_meet(trained, text):
+def test_splitting_loses_nothing_between_character_classes(trained, text):
     assert trained["bpe"].decode(trained["bpe"].encode(text)) == text
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", CONTROL_LOOKALIKES)
-def test_text_that_looks_like_a_control_token_is_text(trained, kind, text):
+def test_text_that_looks_like_a_special_token_is_text(trained, kind, text):
     tokenizer = trained[kind]
     for given_text in (text, f"a {text} b", f"cat{text}cat"):
         ids = tokenizer.encode(given_text)
@@ -101,7 +101,7 @@ def test_frequent_lookalikes_become_words_of_their_own(trained):
     assert trained["words"].tokens([index]) == ["<pad>"]
 
 
-def test_the_frame_comes_back_from_the_file(tmp_path):
+def test_the_frame_is_stored_in_the_file(tmp_path):
     extra = ("mask", "sentinel_0", "sentinel_1")
     framed = train_tokenizer(
         ["a b"], TokenizerConfig("words"), extra, SpecialTokenTemplate(begin=True)
@@ -117,13 +117,13 @@ def test_the_frame_comes_back_from_the_file(tmp_path):
     assert own["format"] == 2  # which a headway that knows no frame refuses
 
 
-def test_a_file_without_a_frame_is_what_it_always_was(trained):
+def test_a_file_without_a_frame_is_unchanged(trained):
     own = json.loads(trained["words"].to_json())["model"]["headway"]
     assert own.keys() == {"format", "settings", "specials"}
     assert (own["format"], own["specials"]) == (1, ["pad", "bos", "eos", "unk", "mask"])
 
 
-def test_ids_of_control_tokens_are_fixed(trained):
+def test_ids_of_special_tokens_are_fixed(trained):
     for tokenizer in trained.values():
         assert tokenizer.specials == {"pad": 0, "bos": 1, "eos": 2, "unk": 3, "mask": 4}
         assert tokenizer.tokens([PAD, BOS, EOS, UNK, 4]) == [
@@ -132,7 +132,7 @@ def test_ids_of_control_tokens_are_fixed(trained):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_decode_leaves_control_tokens_out(trained, kind):
+def test_decode_omits_special_tokens(trained, kind):
     tokenizer = trained[kind]
     ids = tokenizer.encode("the cat")
     assert tokenizer.decode([BOS, *ids[:1], 4, *ids[1:], EOS, PAD, PAD]) == "the cat"
@@ -147,20 +147,20 @@ def test_decode_leaves_control_tokens_out(trained, kind):
         ("characters", "the ψat", "the ⟨unk⟩at"),
     ],
 )
-def test_what_was_never_seen_is_unknown(trained, kind, text, expected):
+def test_unseen_text_is_unknown(trained, kind, text, expected):
     ids = trained[kind].encode(text)
     assert ids.count(UNK) == 1
     assert trained[kind].decode(ids) == expected
 
 
-def test_words_are_cut_at_whitespace_only():
+def test_words_are_split_at_whitespace_only():
     tokenizer = train_tokenizer(["HH AH0 L-OW1 .\tx,y"], TokenizerConfig(kind="words"))
     ids = tokenizer.encode(" x,y  HH\nL-OW1 ")
     assert tokenizer.tokens(ids) == ["x,y", "HH", "L-OW1"]
     assert tokenizer.decode(ids) == "x,y HH L-OW1"
 
 
-def test_wordpiece_gives_text_back_up_to_whitespace(trained):
+def test_wordpiece_reproduces_text_up_to_whitespace(trained):
     text = "The cat's  mat, 12 猫坐在垫子上。\n"
     ids = trained["wordpiece"].encode(text)
     assert trained["wordpiece"].decode(ids) == " ".join(text.split())
@@ -193,9 +193,9 @@ def test_tokens_show_parts_of_characters_as_bytes(trained):
     assert tokenizer.tokens(tokenizer.encode("a å\n")) == [
         "a", "▁", "<0xC3>", "<0xA5>", "<0x0A>",
     ]  # fmt: skip
-    shown = trained["bpe"].tokens(trained["bpe"].encode("Кот ሴ"))
-    assert shown[0].startswith("▁К")
-    assert shown[-3:] == ["<0xE1>", "<0x88>", "<0xB4>"]
+    tokens = trained["bpe"].tokens(trained["bpe"].encode("Кот ሴ"))
+    assert tokens[0].startswith("▁К")
+    assert tokens[-3:] == ["<0xE1>", "<0x88>", "<0xB4>"]
 
 
 def test_normalising_and_lower_case_are_applied():
@@ -259,14 +259,14 @@ def test_the_library_reads_the_file(trained, kind, tmp_path):
             assert library.decode([BOS, *ids, EOS]) == trained[kind].decode(ids)
 
 
-def test_all_settings_come_back(tmp_path):
+def test_all_settings_are_stored(tmp_path):
     config = TokenizerConfig(kind="words", normalise="nfc", lowercase=True, min_count=2)
     train_tokenizer(["A a b"], config).save(tmp_path / "t.json")
     assert Tokenizer.load(tmp_path / "t.json").settings == config
 
 
-def test_a_file_keeps_its_own_way_of_cutting(trained):
-    """Should headway cut differently one day, old files must still read text as they did."""
+def test_a_file_keeps_its_own_splitting(trained):
+    """If headway ever splits text differently, old files must still encode it as before."""
     content = json.loads(trained["bpe"].to_json())
     content["normalizer"] = None
     content["decoder"] = {"type": "ByteLevel"} | trained_flags(content)
@@ -310,7 +310,7 @@ def damaged(change) -> str:
         (damaged(lambda c: c["model"].update(type="Magic")), r"is damaged \(.*\); restore"),
         (
             damaged(lambda c: c["model"]["headway"]["specials"].append("mask")),
-            r"is damaged \(there is no token '< mask >', which is said to be mask\); restore",
+            r"is damaged \(there is no token '< mask >' for the role mask\); restore",
         ),
     ],
 )

@@ -4,12 +4,12 @@ import pytest
 
 from headway.errors import RunError
 from headway.text.tokenizer_json import (
-    continuing,
-    control_pieces,
     numbered_pieces,
-    puts_space,
+    prepends_space,
+    special_pieces,
     spelling_of,
     splits_at_spaces,
+    without_space,
     working_copy,
 )
 
@@ -55,15 +55,15 @@ def test_spellings(file, spelling):
     assert spelling_of(file) == spelling
 
 
-def test_a_spelling_that_is_not_known():
+def test_a_spelling_that_is_not_supported():
     with pytest.raises(RunError) as caught:
         spelling_of(content("WordPiece", pre=SPLIT, continuing_subword_prefix="@@"))
     assert str(caught.value) == (
-        "the tokenizer spells text in a way that headway does not know (WordPiece with "
-        "WhitespaceSplit around it); expected byte-level pieces, ▁ for spaces (Metaspace), or "
+        "the tokenizer spells text in a way that headway does not support (WordPiece with "
+        "WhitespaceSplit); expected byte-level pieces, ▁ for spaces (Metaspace), or "
         "WordPiece with '##'"
     )
-    with pytest.raises(RunError, match=r"\(BPE with nothing around it\)"):
+    with pytest.raises(RunError, match=r"\(BPE with no steps\)"):
         spelling_of(content())
 
 
@@ -74,11 +74,11 @@ def test_pieces_by_id_of_both_forms_of_a_vocabulary():
     assert numbered_pieces(unigram) == {0: "<s>", 1: "b", 7: "extra"}
 
 
-def test_control_pieces_are_those_called_special():
-    assert control_pieces(content()) == {"<s>"}
+def test_special_pieces_are_those_called_special():
+    assert special_pieces(content()) == {"<s>"}
 
 
-def test_the_working_copy_hides_control_tokens_and_drops_marks_limits_and_chance():
+def test_the_working_copy_hides_special_tokens_and_drops_template_limits_and_dropout():
     file = content(unk_token="<s>", dropout=0.1)
     copy = working_copy(file, {"<s>"})
     assert copy["model"]["vocab"] == {"< <s> >": 0, "a": 1}
@@ -106,20 +106,20 @@ def test_a_name_with_a_space_stays():
         (content(pre=SPLIT), False),
     ],
 )
-def test_a_space_before_a_text_and_none_where_it_goes_on(file, puts):
-    assert puts_space(file) is puts
+def test_a_space_before_a_text_and_none_before_its_continuation(file, puts):
+    assert prepends_space(file) is puts
     if not splits_at_spaces(file):
-        assert not puts_space(continuing(file))
+        assert not prepends_space(without_space(file))
 
 
 def test_a_sequence_of_nothing_but_the_space_is_gone():
     file = content(normalizer=steps(PREPEND, key="normalizers"))
-    assert continuing(file)["normalizer"] is None
+    assert without_space(file)["normalizer"] is None
 
 
 @pytest.mark.parametrize(("pre", "splits"), [(SPLIT, True), (BYTES, False), (None, False)])
-def test_where_white_space_only_parts_words(pre, splits):
+def test_where_white_space_only_separates_words(pre, splits):
     file = content(pre=pre)
     assert splits_at_spaces(file) is splits
     if splits:
-        assert continuing(file) is file
+        assert without_space(file) is file

@@ -62,25 +62,25 @@ def test_the_message_counts_words():
         (
             "bpe",
             100,
-            "text.size=100 is too small for kind='bpe': 256 bytes and 4 control tokens "
+            "text.size=100 is too small for kind='bpe': 256 bytes and 4 special tokens "
             "take 260; try size=1000 or leave it out",
         ),
         (
             "unigram",
             259,
-            "text.size=259 is too small for kind='unigram': 256 bytes and 4 control tokens "
+            "text.size=259 is too small for kind='unigram': 256 bytes and 4 special tokens "
             "take 260; try size=1000 or leave it out",
         ),
         (
             "wordpiece",
             9,
             "text.size=9 is too small for kind='wordpiece': 3 characters, first and inside a "
-            "word, and 4 control tokens take 10; try size=1000 or leave it out",
+            "word, and 4 special tokens take 10; try size=1000 or leave it out",
         ),
         (
             "words",
             4,
-            "text.size=4 is too small for kind='words': 4 control tokens and a single one "
+            "text.size=4 is too small for kind='words': 4 special tokens and a single one "
             "take 5; try size=1000 or leave it out",
         ),
     ],
@@ -115,7 +115,7 @@ def test_no_text_at_all(kind):
     assert tokenizer.encode("") == []
 
 
-def test_any_iterable_will_do():
+def test_any_iterable_is_accepted():
     def once() -> Iterator[str]:
         yield from TEXTS
 
@@ -153,7 +153,7 @@ def test_other_processes_learn_the_same():
     assert len(runs.pop().splitlines()) == 5
 
 
-def test_a_long_line_without_spaces_is_learned_and_read():
+def test_a_long_line_without_spaces_is_learned_and_encoded():
     text = "acgtcgtaa" * 20_000
     tokenizer = train_tokenizer([text], TokenizerConfig())
     ids = tokenizer.encode(text)
@@ -165,14 +165,14 @@ def test_the_sample_is_bounded_and_even(monkeypatch):
     monkeypatch.setattr(train, "_SAMPLE", 1000)
     # The two languages alternate: a sample of every other text would lose one of them.
     texts = ["aaaaa" if index % 2 else "bbbbb" for index in range(10_000)]
-    sample, n_characters = train._draw(iter(texts))
+    sample, n_characters = train._sample(iter(texts))
     assert n_characters == 50_000
     assert sum(map(len, sample)) == 1000
     assert 60 < sample.count("aaaaa") < 140
-    assert train._draw(iter(texts)) == (sample, n_characters)
-    assert train._draw(texts[:200]) == (texts[:200], 1000)
+    assert train._sample(iter(texts)) == (sample, n_characters)
+    assert train._sample(texts[:200]) == (texts[:200], 1000)
     # One text that is too long alone is still learned from.
-    assert len(train._draw(["x" * 5000, "y" * 5000])[0]) == 1
+    assert len(train._sample(["x" * 5000, "y" * 5000])[0]) == 1
 
 
 def test_extra_specials_are_checked():

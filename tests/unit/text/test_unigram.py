@@ -5,7 +5,7 @@ import math
 import pytest
 
 from headway.text import TokenizerConfig, train_tokenizer
-from headway.text.unigram import _best_without, _expected_counts, learn_unigram
+from headway.text.unigram import _best_without, _expected_counts, train_unigram
 
 
 def test_expected_counts_by_hand():
@@ -14,27 +14,27 @@ def test_expected_counts_by_hand():
     assert counts == pytest.approx({"a": 2.0, "b": 2.0, "ab": 6.0})
 
 
-def test_expected_counts_where_ways_part_and_meet():
+def test_expected_counts_over_several_segmentations():
     # All 1/4. "aab": a+a+b 1/64, aa+b 4/64, a+ab 4/64, so shares 1/9, 4/9, 4/9.
     counts = _expected_counts([("aab", 9)], {"a": 1.0, "b": 1.0, "aa": 1.0, "ab": 1.0})
     assert counts == pytest.approx({"a": 6.0, "b": 5.0, "aa": 4.0, "ab": 4.0})
 
 
-def test_best_way_without_a_piece():
+def test_best_segmentation_without_a_piece():
     log_probs = {"a": -1.0, "b": -2.0, "c": -4.0, "bc": -2.5, "abc": -0.1}
     assert _best_without("abc", log_probs) == -3.5
     assert _best_without("bc", log_probs) == -6.0
 
 
 def test_frequent_words_become_pieces_even_if_part_of_no_other_word():
-    pieces = learn_unigram({"xyz": 50, "abc": 40, "ab": 1}, "abcxyz", 8)
+    pieces = train_unigram({"xyz": 50, "abc": 40, "ab": 1}, "abcxyz", 8)
     assert [piece for piece, _ in pieces][:2] == ["xyz", "abc"]
     assert len(pieces) == 8
     assert {"a", "b", "c", "x", "y", "z"} <= {piece for piece, _ in pieces}
 
 
 def test_scores_are_log_probabilities():
-    pieces = learn_unigram({"low": 5, "lower": 2, "newest": 6, "widest": 3}, "lowernstid", 14)
+    pieces = train_unigram({"low": 5, "lower": 2, "newest": 6, "widest": 3}, "lowernstid", 14)
     assert sum(math.exp(score) for _, score in pieces) == pytest.approx(1.0, abs=1e-4)
     assert [score for _, score in pieces] == sorted((s for _, s in pieces), reverse=True)
 
@@ -43,18 +43,18 @@ def test_order_of_words_does_not_matter():
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3, "tied": 3, "ties": 3}
     backwards = dict(reversed(counts.items()))
     alphabet = sorted({character for word in counts for character in word})
-    assert learn_unigram(counts, alphabet, 16) == learn_unigram(backwards, alphabet, 16)
+    assert train_unigram(counts, alphabet, 16) == train_unigram(backwards, alphabet, 16)
 
 
 def test_words_of_rare_bytes_do_not_underflow():
     counts = {"common": 10**9, "".join(chr(0x4E00 + i) for i in range(200)): 2}
     alphabet = sorted({character for word in counts for character in word})
-    pieces = dict(learn_unigram(counts, alphabet, len(alphabet) + 1))
+    pieces = dict(train_unigram(counts, alphabet, len(alphabet) + 1))
     assert "common" in pieces
     assert all(math.isfinite(score) for score in pieces.values())
 
 
-def test_the_model_cuts_as_the_scores_say():
+def test_the_model_segments_by_the_scores():
     tokenizer = train_tokenizer(
         ["sind sind das die", "sind das ."] * 9, TokenizerConfig(kind="unigram", size=264)
     )

@@ -1,4 +1,4 @@
-"""Whole words: what counts as one in several scripts, and at the end of a text that goes on."""
+"""Whole words in several scripts, and at the end of a text that may continue."""
 
 import unicodedata
 
@@ -16,7 +16,7 @@ from headway.text.word_matching import contains, find, is_word_boundary
         ("Hund", "Hund"),
         ("(Hund)", "Hund"),
         ("Hund-Futter", "Hund"),
-        ("Hunde, Hund", "Hund"),  # not the first place, but the second
+        ("Hunde, Hund", "Hund"),  # not the first occurrence, but the second
         ("l'homme", "homme"),
         ("Größe 5.", "5"),
         ("New  York\tCity", "New York"),
@@ -27,14 +27,14 @@ from headway.text.word_matching import contains, find, is_word_boundary
         ("رأيت كلب كبير", "كلب"),
         ("यह हिन्दी है", "हिन्दी"),
         ("他喜欢猫吗", "猫"),
-        ("使用Python编程", "Python"),  # a word may stand among characters that need no spaces
+        ("使用Python编程", "Python"),  # a word among characters that need no spaces
         ("ネコが好き", "ネコ"),
         ("ผมรักแมวมาก", "แมว"),
         ("한국어 문장", "한국어"),
         ("x naïve y", unicodedata.normalize("NFD", "naïve")),
     ],
 )
-def test_it_stands_there(text, term):
+def test_it_is_contained(text, term):
     assert contains(text, term)
 
 
@@ -64,11 +64,11 @@ def test_it_stands_there(text, term):
         ("Hu", "Hund"),
     ],
 )
-def test_it_does_not(text, term):
+def test_it_is_not_contained(text, term):
     assert not contains(text, term)
 
 
-def test_all_places_in_order():
+def test_all_occurrences_in_order():
     assert list(find("ab ab,abab ab", "ab")) == [(0, 2), (3, 5), (11, 13)]
     assert list(find("猫猫", "猫")) == [(0, 1), (1, 2)]
     assert list(find("a a a", "a a")) == [(0, 3), (2, 5)]
@@ -86,7 +86,7 @@ def test_all_places_in_order():
         ("der Hund \ufffd", True),
     ],
 )
-def test_at_the_end_of_a_text_that_goes_on(text, certain):
+def test_at_the_end_of_a_text_that_may_continue(text, certain):
     assert contains(text, "Hund")
     assert contains(text, "Hund", ended=False) == certain
 
@@ -110,12 +110,12 @@ def test_signs_at_the_end_are_certain_at_once():
         ("喜欢。", True, True),
     ],
 )
-def test_where_a_word_may_be_added(before, apart, together):
+def test_word_boundaries_for_words(before, apart, together):
     assert is_word_boundary(before, f"{before} Hund") == apart
     assert is_word_boundary(before, f"{before}Hund") == together
 
 
-def test_where_other_things_may_be_added():
+def test_word_boundaries_for_signs():
     assert is_word_boundary("喜欢", "喜欢猫")
     assert is_word_boundary("喜欢。", "喜欢。猫")
     assert not is_word_boundary("喜欢", "喜欢 猫")
@@ -130,14 +130,14 @@ words = st.text(st.sampled_from("abä é१猫ก."), max_size=6)
 
 
 @given(words, words, words)
-def test_what_is_certain_stays_whatever_follows(text, term, more):
+def test_a_certain_match_stays_whatever_follows(text, term, more):
     if contains(text, term, ended=False):
         assert contains(text, term)
         assert contains(text + more, term)
 
 
 @given(words, st.text(st.sampled_from("abéж"), min_size=1, max_size=4))
-def test_between_spaces_every_term_stands(text, term):
+def test_every_term_between_spaces_is_contained(text, term):
     assert contains(f"{text} {term} {text}", term)
     assert not contains(f"x{term}", term)
     assert not contains(f"{term}x", term)

@@ -133,14 +133,14 @@ def test_an_init_that_is_no_run_is_said_to_be_the_inits(folder):
 
 
 def test_mistakes_are_said_in_words(folder):
-    message = r'tune\.mode = "lora" keeps weights as they are, and without init they are random'
+    message = r'tune\.mode = "lora" freezes weights, which are random without init'
     with pytest.raises(ValueError, match=message):
         config_of(folder, "first", tune=FinetuneConfig(mode="lora"))
     other = RecurrentEncoderConfig(d_model=8)
     with pytest.raises(ConfigError, match=r"does not fit the model: .* is missing"):
         begun(folder, "no", model=other)
     pairs = DataConfig(train="first.tsv", root=str(folder))
-    message = "task = 'translate' needs a model that can score, step and reads a source"
+    message = "task = 'translate' needs a model with a source that can score, step"
     with pytest.raises(ConfigError, match=message):
         api.train(api.RunConfig(pairs, init=str(folder / "begun")), folder / "no")
     assert not (folder / "no").exists()
