@@ -91,8 +91,8 @@ def test_codecs_are_saved_and_loaded(tmp_path):
 def test_windows_of_a_long_document(tmp_path):
     task, store = made(tmp_path)
     # 9 tokens: 2 of the question, 2 end marks, 5 of the document
-    assert task.passages(task.stored(store, 0)) == [AnswerWindow(0, 3)]
-    assert task.passages(task.stored(store, 1)) == [(0, 5), (3, 8), (6, 11), (7, 12)]
+    assert task.windows_of(task.stored(store, 0)) == [AnswerWindow(0, 3)]
+    assert task.windows_of(task.stored(store, 1)) == [(0, 5), (3, 8), (6, 11), (7, 12)]
     assert task.sized(store).lengths("window").tolist() == [7, 9, 9]
 
 
@@ -198,7 +198,7 @@ def test_no_answer(tmp_path):
 def test_a_long_question_leaves_half_of_the_window(tmp_path):
     task, store = made(tmp_path)
     asked = task.encode(["who ? " * 30], [LONG])[0]
-    assert all(stop - start == 4 for start, stop in task.passages(asked))  # 9 - 2 marks - 3
+    assert all(stop - start == 4 for start, stop in task.windows_of(asked))  # 9 - 2 marks - 3
     batch, starts = task.tensors([asked], [AnswerWindow(0, 4)])
     assert batch["src"].shape == (1, 9)
     assert starts == [4]

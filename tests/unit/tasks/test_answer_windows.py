@@ -7,23 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.tasks.answer_windows import AnswerWindow, best_spans, passages, tokens_at
+from headway.tasks.answer_windows import AnswerWindow, best_spans, document_windows, tokens_at
 
 
 def test_a_document_that_fits_is_one_passage():
-    assert passages(4, 4, 0.5) == [AnswerWindow(0, 4)]
-    assert passages(0, 4, 0.5) == [AnswerWindow(0, 0)]
+    assert document_windows(4, 4, 0.5) == [AnswerWindow(0, 4)]
+    assert document_windows(0, 4, 0.5) == [AnswerWindow(0, 0)]
 
 
 def test_windows_by_hand():
-    assert passages(10, 4, 0.5) == [(0, 4), (2, 6), (4, 8), (6, 10)]
-    assert passages(9, 4, 0.0) == [(0, 4), (4, 8), (5, 9)]
-    assert passages(6, 4, 0.5) == [(0, 4), (2, 6)]
+    assert document_windows(10, 4, 0.5) == [(0, 4), (2, 6), (4, 8), (6, 10)]
+    assert document_windows(9, 4, 0.0) == [(0, 4), (4, 8), (5, 9)]
+    assert document_windows(6, 4, 0.5) == [(0, 4), (2, 6)]
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.floats(0, 0.99))
 def test_windows_hold_everything_and_share_what_they_should(n, room, overlap):
-    found = passages(n, room, overlap)
+    found = document_windows(n, room, overlap)
     assert found[0].start == 0
     assert found[-1].stop == n
     assert len(set(found)) == len(found)
@@ -35,8 +35,8 @@ def test_windows_hold_everything_and_share_what_they_should(n, room, overlap):
 
 def test_a_short_part_is_whole_in_some_window():
     for first in range(28):
-        assert any(one.holds(first, first + 2) for one in passages(30, 8, 0.5))
-    assert not any(one.holds(3, 4) for one in passages(8, 4, 0.0))
+        assert any(window.contains(first, first + 2) for window in document_windows(30, 8, 0.5))
+    assert not any(window.contains(3, 4) for window in document_windows(8, 4, 0.0))
 
 
 def test_tokens_at_characters():

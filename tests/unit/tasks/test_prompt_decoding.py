@@ -58,9 +58,9 @@ def test_prompts_of_any_length_are_gone_on_with_in_order(task, decoder, config):
     going_on = PromptDecoder(decoder, task.codec, 64)
     prompts = [prompt(task, text) for text in ("ab", "", "ba", "abba a")]
     limits = [6, 9, 4, 12]
-    together = going_on.find(prompts, config, limits)
+    together = going_on.decode(prompts, config, limits)
     for number, (begun, limit, found) in enumerate(zip(prompts, limits, together, strict=True)):
-        [alone] = going_on.find([begun], config, [limit], ids=[number])
+        [alone] = going_on.decode([begun], config, [limit], ids=[number])
         assert [one.tokens for one in found] == [one.tokens for one in alone]
         assert all(len(one.token_log_probs) <= limit for one in found)
 
@@ -68,7 +68,7 @@ def test_prompts_of_any_length_are_gone_on_with_in_order(task, decoder, config):
 def test_log_probabilities_are_those_of_the_whole_text_after_its_prompt(task, decoder):
     going_on = PromptDecoder(decoder, task.codec, 64)
     begun = prompt(task, "abba a")
-    [found] = going_on.find([begun], DRAWN, [12])
+    [found] = going_on.decode([begun], DRAWN, [12])
     batch = {"tgt_in": torch.full((1, 1), task.codec.bos)}
     for one in found:
         ends = [task.codec.eos] * one.finished
@@ -83,7 +83,7 @@ def test_a_stream_is_what_would_be_found(task, decoder):
     going_on = PromptDecoder(decoder, task.codec, 8)
     begun = prompt(task, "abba")
     for config in (SearchConfig(method="sample"), SearchConfig(beam=1)):
-        [[expected]] = going_on.find([begun], config, [20])
+        [[expected]] = going_on.decode([begun], config, [20])
         assert list(going_on.stream(begun, config, 20)) == expected.tokens
 
 
@@ -92,7 +92,7 @@ def test_beyond_the_window_a_text_is_written_as_it_is_scored(task, decoder):
     going_on = PromptDecoder(decoder, task.codec, 6)
     begun = prompt(task, "ab")
     config = SearchConfig(method="sample", min_length=13)
-    [[found]] = going_on.find([begun], config, [13])
+    [[found]] = going_on.decode([begun], config, [13])
     ids = np.array([*begun.tokens, *found.tokens, *[task.codec.eos] * found.finished])
     assert len(ids) == 15
     windows = list(windows_of([len(ids)], 6))
@@ -114,7 +114,7 @@ def test_how_long_a_prompt_may_be(task, decoder):
     model = recurrent.build(recurrent.config(d_model=8), task.vocabularies).eval()
     going_on = PromptDecoder(model, task.codec, 6)
     assert going_on.longest is None
-    [[found]] = going_on.find([prompt(task, "ab" * 10)], SearchConfig(method="sample"), [20])
+    [[found]] = going_on.decode([prompt(task, "ab" * 10)], SearchConfig(method="sample"), [20])
     assert found.tokens
 
 
@@ -126,7 +126,7 @@ def test_a_space_that_was_typed_is_written_by_the_word_that_follows():
         )
         going_on = PromptDecoder(Flat(task.vocabularies.target), task.codec, 64)
         begun = Prefix(task.codec.tokenizer.encode("the"), b" ")
-        [found] = going_on.find([begun], SearchConfig(method="sample", n_best=20), [3])
+        [found] = going_on.decode([begun], SearchConfig(method="sample", n_best=20), [3])
         for one in found:
             assert task.codec.tokenizer.spellings()[one.tokens[0]].startswith(b" ")
             assert one.token_log_probs[0] == pytest.approx(-math.log(task.vocabularies.target))
@@ -134,4 +134,4 @@ def test_a_space_that_was_typed_is_written_by_the_word_that_follows():
 
 
 def test_nothing_to_go_on_with(task, decoder):
-    assert PromptDecoder(decoder, task.codec, 6).find([], DRAWN, []) == []
+    assert PromptDecoder(decoder, task.codec, 6).decode([], DRAWN, []) == []

@@ -86,13 +86,13 @@ def test_alternatives_and_forbidden_terms():
             ["Hund"],
             ["Hund"],
             "news.en:7: 'Hund' is required while 'Hund' is forbidden, and no output can do both; "
-            "take one of them away",
+            "remove one of them",
         ),
         (
             ["Strand", ["schwarzer Hund", "Köter"]],
             ["Hund", "Köter"],
             "news.en:7: 'schwarzer Hund | Köter' is required while 'Hund', 'Köter' is forbidden, "
-            "and no output can do both; take one of them away",
+            "and no output can do both; remove one of them",
         ),
         (
             ["Hund", " "],

@@ -10,7 +10,7 @@ from headway.data.config import Corpus
 from headway.data.prepare import prepare
 from headway.errors import ConfigError
 from headway.metrics.values import VALUE_METRICS
-from headway.tasks.base import ReadingObjective
+from headway.tasks.base import EncoderObjective
 from headway.tasks.text_prediction import PredictionValidator, TextPrediction
 
 ROWS = [("a b", "b", "2"), ("a", "a a", "1"), ("b", "", "4"), ("a a", "b b", "3")]
@@ -33,7 +33,7 @@ class Rated(TextPrediction):
         return Checked(self, store, metric)
 
 
-class Loss(ReadingObjective):
+class Loss(EncoderObjective):
     def counts(self, batch):
         return {"loss": len(batch["stars"])}
 

@@ -170,7 +170,7 @@ def test_a_long_beginning_leaves_room_for_more(task, copier):
     ("method", "asked", "message"),
     [
         ("sample", "terms", 'method = "sample" cannot search with required or forbidden terms'),
-        ("exhaustive", "prefix", 'method = "exhaustive" cannot search with a beginning'),
+        ("exhaustive", "prefix", 'method = "exhaustive" cannot search with a prefix'),
     ],
 )
 def test_what_a_method_cannot_do_is_refused(task, copier, method, asked, message):

@@ -51,7 +51,7 @@ def test_batches_are_a_function_of_seed_epoch_and_passage(objective, tmp_path):
 def test_nothing_is_longer_than_a_block(objective, tmp_path):
     task = make_task(objective, **({"rate": 0.9} if objective == "t5" else {}))
     store = make_store(task, tmp_path)
-    assert store.lengths("text").max() == BLOCK - task.n_marks
+    assert store.lengths("text").max() == BLOCK - task.n_special
     for epoch in range(5):
         batch = whole_batch(task, store, (1, epoch))
         assert batch["src"].size(1) <= BLOCK
@@ -147,7 +147,7 @@ def test_codecs_are_saved_and_loaded(tmp_path):
     loaded = tasks.make_task("pretrain", CONFIGS["t5"](sentinels=2)).load_codecs(tmp_path)
     assert loaded.alphabet.sentinels == (4, 5)
     assert loaded.codecs["text"].fingerprint() == task.codecs["text"].fingerprint()
-    with pytest.raises(ConfigError, match="'masked' needs the control token 'mask', which this"):
+    with pytest.raises(ConfigError, match="'masked' needs the special token 'mask', which this"):
         tasks.make_task("pretrain").load_codecs(tmp_path)
 
 

@@ -136,7 +136,7 @@ def test_lengths_and_ends_do_not_tell_pairs_apart(tmp_path, form):
 def test_one_document_has_no_next_sentences_to_tell_apart(tmp_path):
     task = make_task("masked_next")
     store = make_store(task, tmp_path, DOCUMENTS[:1])
-    with pytest.raises(DataError, match="all of the text is one document, and next sentences need"):
+    with pytest.raises(DataError, match="all of the text is one document, and next-sentence"):
         task.check(store)
     make_task("masked").check(store)
 
