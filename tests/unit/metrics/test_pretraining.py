@@ -39,5 +39,5 @@ def test_questions_of_one_example_go_together():
 
 def test_nothing_asked_is_nothing_scored():
     for score in (restored_loss, restored_share):
-        with pytest.raises(DataError, match="nothing to score: no next is asked for in all of the"):
+        with pytest.raises(DataError, match="nothing to score: the data have no label for 'next'"):
             score("next", [0.0], [0])
