@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.compare.by_length import ABOUT, ByLength, buckets, equal_edges, measured
+from headway.compare.by_length import ABOUT, ByLength, buckets, equal_edges, measure_lengths
 from headway.errors import ConfigError
 
 
 def test_lengths_are_words_or_characters_where_words_are_few() -> None:
-    assert measured(["a b c d", "a  b", "a b c d e f"]) == ([4, 2, 6], "words")
-    assert measured(["3. März 2021", "x", ""]) == ([12, 1, 0], "characters")
-    assert measured([]) == ([], "words")
+    assert measure_lengths(["a b c d", "a  b", "a b c d e f"]) == ([4, 2, 6], "words")
+    assert measure_lengths(["3. März 2021", "x", ""]) == ([12, 1, 0], "characters")
+    assert measure_lengths([]) == ([], "words")
 
 
 def test_edges_of_equal_counts_by_hand() -> None:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from headway import api
-from headway.compare.evaluate import judged, metric_of
+from headway.compare.evaluate import evaluate_run, metric_of
 from headway.compare.run import compare
 from headway.data.codecs.text import TextConfig
 from headway.data.config import Corpus, DataConfig
@@ -65,7 +65,7 @@ def test_a_language_model_is_judged_by_what_depends_on_no_tokenizer(folder):
 def test_bits_per_character_by_hand(folder, form):
     """Frequencies with one added to each count, over a text or over the lines of it."""
     api.train(config_of(folder, form), folder / "run")
-    found = judged(folder / "run")
+    found = evaluate_run(folder / "run")
     lines = [line + "." for line in TEXT.splitlines() if line]
     seen = "".join(lines) if form == "lines" else TEXT + "."  # the end mark is the dot
     n_words = 2 + (2 if form == "lines" else 3)  # a, b, the unknown, the end, the line break
@@ -79,7 +79,7 @@ def test_bits_per_character_by_hand(folder, form):
 
 def test_unknown_characters_are_told(folder):
     api.train(config_of(folder, "lines", "odd.txt"), folder / "run")
-    [note] = judged(folder / "run").notes
+    [note] = evaluate_run(folder / "run").notes
     assert note == ("2 of 8 tokens are unknown to its tokenizer, which makes the figure too good")
 
 

@@ -96,8 +96,8 @@ def test_the_table() -> None:
         "lowest to highest.",
         "train/s: tokens per second in training (median of the log); decode/s: output tokens per "
         "second while scoring. Tokens are each run's own.",
-        "best at: minutes until the best validation; minutes: of training, validations in it.",
-        "BLEU is counted as nrefs:1.",
+        "best at: minutes until the best validation; minutes: of training and validations.",
+        "Signature of BLEU: nrefs:1.",
         "Trained on cpu.",
         "failed: gru, seed 2: diverged",
         "failed: typo: typo.toml: unknown key",
@@ -123,9 +123,9 @@ def test_what_the_reader_has_to_know_is_said() -> None:
         "BLEU on the validation set (100 inputs), more is better; budget: as each run file says"
     )
     said = found.text()
-    assert "Budgets are those of the run files and may differ." in said
+    assert "Each run file sets its own budget; budgets may differ." in said
     assert "The run files name no data.test: these data also chose the weights." in said
-    assert "another seed would change is not in it" in said
+    assert "it does not include the variation between seeds" in said
 
 
 LENGTHS = (
@@ -202,7 +202,7 @@ def test_json_has_everything_and_no_infinity() -> None:
 
 def test_nothing_but_failures_is_said_too() -> None:
     found = comparison(row("a", failures=(Failure("why", 1),)))
-    assert found.text().startswith("bleu on the test set: no run came to an end\n")
+    assert found.text().startswith("bleu on the test set: no run finished\n")
     assert found.text().endswith("failed: a, seed 1: why")
     assert "compare.svg" not in found.markdown()
     assert found.to_dict()["lower_is_better"] is None

@@ -59,7 +59,7 @@ def test_names_are_stems_or_as_many_folders_as_it_takes() -> None:
 
 def test_a_run_file_given_twice() -> None:
     with pytest.raises(
-        ConfigError, match=r"^a\.toml and a/\.\./a\.toml cannot be told apart; give each"
+        ConfigError, match=r"^a\.toml and a/\.\./a\.toml would have the same name; give each"
     ):
         unique_names([Path("a.toml"), Path("b.toml"), Path("a/../a.toml")])
 
@@ -199,7 +199,7 @@ def test_a_run_of_other_settings_is_refused_before_anything_is_trained(started: 
     assert str(error.value) == (
         f"{Path('out/b-seed1')} was made with other settings: model.d_model was left out and is "
         "32, train.clip was 1.0 and is 2.0, train.optimizer was adamw and is sgd, ...; give "
-        f"another --out, or remove {Path('out/b-seed1')} to train it anew"
+        f"another --out, or remove {Path('out/b-seed1')} to train it again"
     )
     assert started == []
 
