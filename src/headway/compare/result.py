@@ -251,7 +251,8 @@ class Comparison:
         seeds = f"; {self.seeds} seeds each" if self.seeds > 1 else ""
         return (
             f"{evaluation.score.name} on the {SETS[self.scored_set]} "
-            f"({evaluation.n:,} {evaluation.n_of}), {self._better()}; budget: {self.budget.words}{seeds}"
+            f"({evaluation.n:,} {evaluation.n_of}), {self._better()}; "
+            f"budget: {self.budget.words}{seeds}"
         )
 
     def picture(self) -> str:
