@@ -22,7 +22,7 @@ LETTERS = "abcdefghij"
 
 
 class Notes(Silent):
-    """Remembers what it was told."""
+    """Records the notes."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Exact match and F1 of answers: what is normalised, several right ones, none, intervals."""
+"""Exact match and F1 of answers: normalisation, several references, none, intervals."""
 
 import random
 
