@@ -143,7 +143,7 @@ class _Planned:
             return
         if not self.request.exists():
             raise RunError(
-                f"{self.path} is not a run of a comparison ({self.request.name} is not beside it); "
+                f"{self.path} is not a run of a comparison ({self.request.name} is missing); "
                 "give another --out"
             )
         old = configs.to_dict(_read_request(self.request))
@@ -243,23 +243,24 @@ def _check_comparable(entries: Sequence[_Entry]) -> RunConfig:
     known = [(entry.file, entry.config) for entry in entries if entry.config is not None]
     file, first = known[0]
     for other, config in known[1:]:
-        for what, mine, yours in (
+        for name, expected, value in (
             ("task", first.task, config.task),
             ("metric", metric_of(first), metric_of(config)),
             ("data they are scored on", _scored_files(first), _scored_files(config)),
         ):
-            if mine != yours:
+            if value != expected:
                 raise ConfigError(
-                    f"{file} and {other} cannot be compared: the {what} differs ({_named(mine)} "
-                    f"and {_named(yours)}); make it the same or compare them apart"
+                    f"{file} and {other} cannot be compared: the {name} differs "
+                    f"({_named(expected)} and {_named(value)}); make it the same or compare them "
+                    "separately"
                 )
     return first
 
 
-def _check_task(task: str, able: set[str], what: str, flag: str) -> None:
+def _check_task(task: str, able: set[str], feature: str, flag: str) -> None:
     if task not in able:
         raise ConfigError(
-            f"{what} for task {', '.join(sorted(able))}, and these run files are for {task}; "
+            f"{feature} for task {', '.join(sorted(able))}, and these run files are for {task}; "
             f"leave out {flag}"
         )
 

@@ -239,13 +239,13 @@ def _draw_day(rng: random.Random) -> date:
     return first + timedelta(days=rng.randrange((date(year + 1, 1, 1) - first).days))
 
 
-_SHOWN = frozenset(iso for _, iso in SHOWCASE)
+_SHOWCASE_DAYS = frozenset(iso for _, iso in SHOWCASE)
 
 
 def _split_of(seed: int, day: date) -> str:
     """The split of a day: 6% validation, 8% test; days of the showcase are in none."""
-    if day.isoformat() in _SHOWN:
-        return "shown"
+    if day.isoformat() in _SHOWCASE_DAYS:
+        return "showcase"
     digest = hashlib.blake2b(f"{seed}/{day.isoformat()}".encode(), digest_size=8).digest()
     luck = int.from_bytes(digest, "big") % 100
     return "valid" if luck < 6 else "test" if luck < 14 else "train"

@@ -214,7 +214,7 @@ def test_another_budget_is_another_run(started: list) -> None:
 
 def test_a_foreign_run_is_refused(started: list) -> None:
     make_run_folder("out/a-seed1")
-    message = r"a-seed1 is not a run of a comparison \(a-seed1\.toml is not beside it\); give ano"
+    message = r"a-seed1 is not a run of a comparison \(a-seed1\.toml is missing\); give ano"
     with pytest.raises(RunError, match=message):
         compare([run_file("a.toml")], out="out")
 

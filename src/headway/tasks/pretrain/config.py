@@ -47,8 +47,8 @@ class MaskedNextConfig(MaskedConfig):
 
 @dataclass(frozen=True)
 class NextConfig:
-    """Whether the second half of a passage follows the first or comes from another document; each
-    is as likely."""
+    """Whether the second half of a passage follows the first or comes from another document;
+    both are equally likely."""
 
     objective: Literal["next"] = "next"
 

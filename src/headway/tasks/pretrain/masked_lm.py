@@ -233,7 +233,7 @@ def make_pair(
 
 
 def _other_text(store: Store, passage: TextPassage, border: int) -> np.ndarray:
-    """A replacement of a passage's second half; all passages of other documents are as likely."""
+    """Replaces a passage's second half; all passages of other documents are equally likely."""
     edges = store.documents
     own = int(np.searchsorted(edges, passage.index, side="right"))
     start, end = int(edges[own - 1]), int(edges[own])
