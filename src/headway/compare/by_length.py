@@ -1,7 +1,7 @@
-"""Inputs put into buckets by their length, the same buckets whatever the model.
+"""Buckets of inputs by length; they do not depend on the model.
 
-Models may cut text into different tokens, so lengths are counted in words, or in characters where
-inputs have few words. Scoring the buckets is left to `judging.py`.
+Tokenizers differ between models, so lengths are counted in words, or in characters if inputs have
+few words. `evaluate.py` scores the buckets.
 """
 
 from bisect import bisect_left
@@ -12,16 +12,16 @@ from statistics import median
 
 from ..errors import ConfigError
 
-ABOUT = 6  # buckets, unless edges are given
-FEW_WORDS = 4  # a median below it: dates, spellings, scripts without spaces
+ABOUT = 6  # number of buckets without explicit edges
+FEW_WORDS = 4  # a smaller median means dates, spellings or scripts without spaces
 
 
 @dataclass(frozen=True)
 class ByLength:
-    """A wish for figures by input length.
+    """A request for scores by input length.
 
     Attributes:
-        edges: the largest length of each bucket but the last; left out, buckets of about equal
+        edges: the largest length of each bucket but the last. Default: buckets of about equal
             counts.
     """
 
@@ -41,7 +41,7 @@ class ByLength:
 
 @dataclass(frozen=True)
 class Bucket:
-    """Inputs of like length; `rows` are their places in the set."""
+    """Inputs of similar length; `rows` are their indices in the set."""
 
     low: int
     high: int
@@ -52,8 +52,8 @@ class Bucket:
         return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
 
 
-def measured(sources: Sequence[str]) -> tuple[list[int], str]:
-    """The length of each source, and what was counted: `words` or `characters`."""
+def measure_lengths(sources: Sequence[str]) -> tuple[list[int], str]:
+    """The length of each source, and the unit: `words` or `characters`."""
     words = [len(source.split()) for source in sources]
     if sources and median(words) < FEW_WORDS:
         return [len(source) for source in sources], "characters"
@@ -61,16 +61,16 @@ def measured(sources: Sequence[str]) -> tuple[list[int], str]:
 
 
 def equal_edges(lengths: Sequence[int], about: int = ABOUT) -> list[int]:
-    """Edges of `about` buckets with counts as equal as ties allow; fewer where ties are many."""
+    """Edges of `about` buckets with counts as equal as ties allow; many ties mean fewer buckets."""
     ordered = sorted(lengths)
     n = len(ordered)
     ends = {ordered[-(-k * n // about) - 1] for k in range(1, about)} if n else set()
     return sorted(end for end in ends if end < ordered[-1])
 
 
-def buckets(lengths: Sequence[int], wish: ByLength) -> list[Bucket]:
-    """The buckets that hold anything, from short to long."""
-    edges = equal_edges(lengths) if wish.edges is None else list(wish.edges)
+def buckets(lengths: Sequence[int], by_length: ByLength) -> list[Bucket]:
+    """The non-empty buckets, from short to long."""
+    edges = equal_edges(lengths) if by_length.edges is None else list(by_length.edges)
     rows: list[list[int]] = [[] for _ in range(len(edges) + 1)]
     for row, length in enumerate(lengths):
         rows[bisect_left(edges, length)].append(row)

@@ -1,6 +1,6 @@
-"""How good and how fast a trained run is, by length too. What a task scores is its model's own.
+"""Score and speed of a trained run, also by input length. The model of the task computes the score.
 
-What is made of the figures is left to `result.py`.
+`result.py` makes tables and pictures of these values.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from ..inference.load import load
 from ..metrics.score import Score
 from ..run_config import RunConfig, load_run_config
 from ..runs import RunDir
-from .by_length import ByLength, buckets, measured
+from .by_length import ByLength, buckets, measure_lengths
 
 ScoredSet = Literal["test", "valid"]
 
 
 @dataclass(frozen=True)
 class LengthScore:
-    """The score of `n` inputs whose lengths are between `low` and `high`, both included."""
+    """The score of `n` inputs of lengths from `low` to `high`, both included."""
 
     low: int
     high: int
@@ -31,33 +31,33 @@ class LengthScore:
 
 
 @dataclass(frozen=True)
-class Way:
-    """How runs are judged.
+class ScoringOptions:
+    """How runs are scored.
 
     Attributes:
-        by_length: also by the length of the input.
-        tokenized: the references are tokenised already: BLEU takes them as they are.
+        by_length: also score by the length of the input.
+        tokenized: the references are already tokenised; BLEU uses them unchanged.
     """
 
     by_length: ByLength | None = None
     tokenized: bool = False
 
 
-PLAIN = Way()
+PLAIN = ScoringOptions()
 
 
 @dataclass(frozen=True)
 class RunEvaluation:
-    """What a run reached.
+    """The score and the speed of a run.
 
     Attributes:
-        metric: as run files name it.
-        n: how much was scored, in `n_of`.
-        speed: of `speed_of` per second, while the set was worked through.
-        speed_of: what is counted, such as "output tokens".
-        by_length: by the length of the input, short to long; empty unless asked for.
-        length_unit: what lengths count, such as "words".
-        notes: what a reader of the score has to know.
+        metric: its name in run files.
+        n: the size of the set, in units of `n_of`.
+        speed: number of `speed_of` per second during scoring.
+        speed_of: the unit of the speed, such as "output tokens".
+        by_length: scores by input length, short to long; empty unless requested.
+        length_unit: the unit of lengths, such as "words".
+        notes: remarks for the reader of the score.
     """
 
     metric: str
@@ -72,8 +72,8 @@ class RunEvaluation:
     notes: tuple[str, ...] = ()
 
 
-def judged(run: str | Path, way: Way = PLAIN) -> RunEvaluation:
-    """The figures of a finished run on its test set, or else on its validation set.
+def evaluate_run(run: str | Path, options: ScoringOptions = PLAIN) -> RunEvaluation:
+    """The evaluation of a finished run on its test set, or else on its validation set.
 
     Raises:
         HeadwayError: the run cannot be used, or its data cannot be read.
@@ -82,27 +82,27 @@ def judged(run: str | Path, way: Way = PLAIN) -> RunEvaluation:
     name, metric, root = scored_set(config), metric_of(config), Path(config.data.root or ".")
     corpora = as_corpora(getattr(config.data, name), f"data.{name}")
     model: TrainedModel = load(run)
-    found = model.time_evaluation(corpora, root, metric, way.tokenized)
-    lengths, unit = ([], "") if found.inputs is None else measured(found.inputs)
-    parts = buckets(lengths, way.by_length) if way.by_length is not None else []
+    timed = model.time_evaluation(corpora, root, metric, options.tokenized)
+    lengths, unit = ([], "") if timed.inputs is None else measure_lengths(timed.inputs)
+    parts = buckets(lengths, options.by_length) if options.by_length is not None else []
     return RunEvaluation(
         metric=metric,
-        score=found.score(None),
+        score=timed.score(None),
         lower_is_better=model.task.prefers_less(metric),
-        n=found.n,
-        n_of=found.n_of,
-        speed=found.speed,
-        speed_of=found.speed_of,
+        n=timed.n,
+        n_of=timed.n_of,
+        speed=timed.speed,
+        speed_of=timed.speed_of,
         by_length=tuple(
-            LengthScore(b.low, b.high, b.label, len(b.rows), found.score(b.rows)) for b in parts
+            LengthScore(b.low, b.high, b.label, len(b.rows), timed.score(b.rows)) for b in parts
         ),
         length_unit=unit,
-        notes=found.notes,
+        notes=timed.notes,
     )
 
 
 def metric_of(config: RunConfig) -> str:
-    """What runs are compared by; a loss depends on the vocabulary and compares nothing."""
+    """The metric for comparing runs; never the loss, which depends on the vocabulary."""
     metric = config.train.metric
     if metric not in ("auto", "loss"):
         return metric
@@ -110,10 +110,10 @@ def metric_of(config: RunConfig) -> str:
 
 
 def scored_set(config: RunConfig) -> ScoredSet:
-    """Which data a run is scored on.
+    """The set that a run is scored on.
 
     Raises:
-        ConfigError: it names none.
+        ConfigError: the run file names neither test nor validation data.
     """
     if config.data.test is not None:
         return "test"

@@ -1,8 +1,8 @@
-"""What a comparison found: figures over seeds, as a table, as JSON, as pictures.
+"""The result of a comparison: values over seeds, as tables, as JSON and as pictures.
 
-Plain data in, text out; training and judging are left to `compare.py` and `judging.py`. The
-interval over seeds is from the lowest to the highest: what was seen, with nothing assumed about
-two or three values.
+Plain data in, text out; `run.py` trains and `evaluate.py` scores. The interval over seeds is from
+the lowest to the highest value, because two or three values allow no assumption about their
+distribution.
 """
 
 import math
@@ -24,7 +24,7 @@ SETS = {"test": "test set", "valid": "validation set"}
 
 @dataclass(frozen=True)
 class Budget:
-    """What every run may take; with neither, each run file says for itself."""
+    """The training budget of every run; without either, each run file has its own."""
 
     minutes: float | None = None
     steps: int | None = None
@@ -55,11 +55,12 @@ class ComparedRun:
     """One run: a run file with one seed.
 
     Attributes:
-        updates: of training; None for models that learn by counting.
+        judged: its evaluation.
+        updates: number of training updates; None for models that learn by counting.
         speed: tokens per second in training, the median of the log.
-        minutes_to_best: until the best validation; None without validations.
-        minutes: of training, validations included.
-        machine: what it was trained on.
+        minutes_to_best: minutes until the best validation; None without validations.
+        minutes: minutes of training, validations included.
+        machine: the device, threads and machine of its training.
     """
 
     seed: int
@@ -90,7 +91,7 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that came to nothing, or a run file: then there is no seed and no run."""
+    """A run that failed, or a run file that could not be read: then seed and run are None."""
 
     error: str
     seed: int | None = None
@@ -126,12 +127,12 @@ class ComparisonRow:
         return Mark(mark.value, mark.low, mark.high, values if len(values) > 1 else ())
 
     def mean_of(self, figure: Callable[[ComparedRun], float | None]) -> float | None:
-        """The mean over seeds of a figure that all of them have."""
+        """The mean over seeds of a value; None unless all of them have it."""
         values = [value for run in self.runs if (value := figure(run)) is not None]
         return fmean(values) if values and len(values) == len(self.runs) else None
 
     def by_length(self) -> list[tuple[LengthScore, Mark]]:
-        """Each bucket, as the first seed has it, and its mean over seeds."""
+        """Each bucket, taken from the first seed, and its mean score over seeds."""
         columns = zip(*(run.judged.by_length for run in self.runs), strict=True)
         return [(column[0], _mean([part.score for part in column])) for column in columns]
 
@@ -159,11 +160,11 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Run files held against each other.
+    """The comparison of run files.
 
     Attributes:
         rows: the best first, those without a score last.
-        seeds: asked for of each run file.
+        seeds: the requested number for each run file.
     """
 
     task: str
@@ -184,20 +185,20 @@ class Comparison:
         budget: Budget,
         seeds: int,
     ) -> "Comparison":
-        """Puts the rows in order."""
+        """The comparison with its rows in order."""
         lower = any(run.judged.lower_is_better for row in rows for run in row.runs)
 
-        def place(row: ComparisonRow) -> float:
+        def sort_key(row: ComparisonRow) -> float:
             if row.value is None or math.isnan(row.value):
                 return math.inf
             return row.value if lower else -row.value
 
-        ordered = tuple(sorted(rows, key=place))
+        ordered = tuple(sorted(rows, key=sort_key))
         return cls(task, metric, scored_set, budget, seeds, ordered)
 
     @property
     def failures(self) -> list[tuple[str, Failure]]:
-        """By the name of the run file."""
+        """All failures, with the name of their run file."""
         return [(row.name, failure) for row in self.rows for failure in row.failures]
 
     @property
@@ -205,7 +206,7 @@ class Comparison:
         return [run for row in self.rows for run in row.runs]
 
     def to_dict(self) -> dict[str, Any]:
-        """The form scripts read."""
+        """The comparison as plain data."""
         first = self.runs[0].judged if self.runs else None
         return {
             "task": self.task,
@@ -232,7 +233,7 @@ class Comparison:
         )
 
     def markdown(self) -> str:
-        """The same for a page, with the pictures that lie beside it."""
+        """Tables for a page, with links to the pictures in the same folder."""
         main, *lengths = ("\n".join(piped(table)) for table in self._tables())
         parts = [self.summary(), main]
         if self.runs:
@@ -243,18 +244,19 @@ class Comparison:
         return "\n\n".join(parts) + "\n"
 
     def summary(self) -> str:
-        """What was compared, in a sentence."""
+        """Metric, set and budget in one sentence."""
         if not self.runs:
-            return f"{self.metric} on the {SETS[self.scored_set]}: no run came to an end"
-        judged = self.runs[0].judged
+            return f"{self.metric} on the {SETS[self.scored_set]}: no run finished"
+        evaluation = self.runs[0].judged
         seeds = f"; {self.seeds} seeds each" if self.seeds > 1 else ""
         return (
-            f"{judged.score.name} on the {SETS[self.scored_set]} ({judged.n:,} {judged.n_of}), "
-            f"{self._better()}; budget: {self.budget.words}{seeds}"
+            f"{evaluation.score.name} on the {SETS[self.scored_set]} "
+            f"({evaluation.n:,} {evaluation.n_of}), {self._better()}; "
+            f"budget: {self.budget.words}{seeds}"
         )
 
     def picture(self) -> str:
-        """Each run file's value with its interval, as SVG."""
+        """The value of each run file with its interval, as SVG."""
         label = f"{self._name()} on the {SETS[self.scored_set]}, {self._better()}; bars: 95%"
         if self.seeds > 1:
             label += "; circles: seeds"
@@ -263,16 +265,16 @@ class Comparison:
         return points(marks, title, label, self._digits())
 
     def length_picture(self) -> str | None:
-        """Quality along input length, as SVG; None if lengths were not asked for."""
+        """Scores by input length, as SVG; None if they were not requested."""
         rows = [row for row in self.rows if row.runs and row.by_length()]
         if not rows:
             return None
         series = {row.name: [mark for _, mark in row.by_length()] for row in rows}
-        places = [part.label for part, _ in rows[0].by_length()]
-        judged = rows[0].runs[0].judged
+        labels = [part.label for part, _ in rows[0].by_length()]
+        unit = rows[0].runs[0].judged.length_unit
         title = f"{self._name()} by input length, budget: {self.budget.words}"
-        label = f"{judged.length_unit} in the input; {self._better()}; bars: 95%"
-        return lines(series, places, title, label, self._digits())
+        label = f"{unit} in the input; {self._better()}; bars: 95%"
+        return lines(series, labels, title, label, self._digits())
 
     def _name(self) -> str:
         return self.runs[0].judged.score.name if self.runs else self.metric
@@ -281,7 +283,7 @@ class Comparison:
         return "less is better" if self.runs[0].judged.lower_is_better else "more is better"
 
     def _digits(self) -> int:
-        """Small figures, such as bits, differ in the third digit."""
+        """Decimals of scores; small values, such as bits, differ in the third."""
         return 3 if all(abs(run.judged.score.value) < 10 for run in self.runs) else 2
 
     def _tables(self) -> Iterator[list[list[str]]]:
@@ -334,7 +336,7 @@ class Comparison:
             yield [row.name, *(cell.removesuffix(f" {NOTHING}") for cell in cells)]
 
     def _legend(self) -> Iterator[str]:
-        """What the columns are."""
+        """The explanation of the columns."""
         if not self.runs:
             return
         if self.seeds > 1:
@@ -343,21 +345,21 @@ class Comparison:
                 "seeds' own; seeds: lowest to highest."
             )
         else:
-            yield "95%: interval of the test data; how much another seed would change is not in it."
+            yield "95%: interval of the test data; it does not include the variation between seeds."
         yield (
             "train/s: tokens per second in training (median of the log); decode/s: "
             f"{self.runs[0].judged.speed_of} per second while scoring. Tokens are each run's own."
         )
-        yield "best at: minutes until the best validation; minutes: of training, validations in it."
+        yield "best at: minutes until the best validation; minutes: of training and validations."
         if self.budget.to_dict() is None:
-            yield "Budgets are those of the run files and may differ."
+            yield "Each run file sets its own budget; budgets may differ."
         if self.scored_set == "valid":
             yield "The run files name no data.test: these data also chose the weights."
         for row in self.rows:
             for note in dict.fromkeys(note for run in row.runs for note in run.judged.notes):
                 yield f"{row.name}: {note}."
         signatures = sorted({run.judged.score.signature for run in self.runs})
-        yield f"{self._name()} is counted as {'; '.join(signatures)}."
+        yield f"Signature of {self._name()}: {'; '.join(signatures)}."
         machines = sorted({run.machine for run in self.runs})
         yield f"Trained on {'; '.join(machines)}."
 
@@ -368,7 +370,7 @@ class Comparison:
 
 
 def _mean(scores: Sequence[Score]) -> Mark:
-    """Means of values and of the ends of intervals, which are there or not for all."""
+    """Means of values and of the ends of intervals; no interval unless all scores have one."""
     lows = [score.low for score in scores if score.low is not None]
     highs = [score.high for score in scores if score.high is not None]
     has_ends = len(lows) == len(highs) == len(scores)
@@ -386,7 +388,7 @@ def _ends(mark: Mark | None) -> dict[str, float | None]:
 
 
 def _finite(record: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity."""
+    """A record with None for values that are not finite: JSON has no infinity."""
     odd = {k for k, v in record.items() if isinstance(v, float) and not math.isfinite(v)}
     return {key: None if key in odd else value for key, value in record.items()}
 
@@ -397,11 +399,11 @@ def _interval(mark: Mark | None, digits: int) -> str:
     return f"[{mark.low:.{digits}f}, {mark.high:.{digits}f}]"
 
 
-def _range(scores: Sequence[Score], asked: int, digits: int) -> str:
+def _range(scores: Sequence[Score], seeds: int, digits: int) -> str:
     values = [score.value for score in scores]
     if not values:
         return NOTHING
-    short = f" ({len(values)} of {asked})" if len(values) < asked else ""
+    short = f" ({len(values)} of {seeds})" if len(values) < seeds else ""
     return f"{min(values):.{digits}f}..{max(values):.{digits}f}{short}"
 
 

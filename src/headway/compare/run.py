@@ -1,8 +1,8 @@
-"""Run files held against each other: each trained with each seed, scored alike, put in one table.
+"""Comparison of run files: each is trained with each seed and scored in the same way.
 
-Every run is a run directory of its own under `out`, with the settings asked for beside it, so that
-the same call goes on where the last one stopped and trains nothing twice. How runs are judged is
-`judging.py`, what is said about them `comparison.py`.
+Every run has its own run directory under `out`, next to a file with the requested settings, so that
+the same call resumes an interrupted comparison and trains nothing twice. `evaluate.py` scores the
+runs; `result.py` makes tables and pictures.
 """
 
 import json
@@ -29,11 +29,11 @@ from ..runs.directory import HEADER, RUN_FILE
 from ..training.loop import Interrupted
 from ..training.progress import Display, Silent
 from .by_length import ByLength
-from .evaluate import Way, judged, metric_of, scored_set
+from .evaluate import ScoringOptions, evaluate_run, metric_of, scored_set
 from .result import Budget, ComparedRun, Comparison, ComparisonRow, Failure
 
 OUT = Path("runs", "compare")
-MOST_DIFFERENCES = 3  # named in a refusal
+MOST_DIFFERENCES = 3  # in an error message
 
 
 def compare(
@@ -47,30 +47,30 @@ def compare(
     tokenized: bool = False,
     display: Display | None = None,
 ) -> Comparison:
-    """Trains what is not trained yet, scores everything, writes tables and pictures into `out`.
+    """Trains missing runs, scores all runs, and writes tables and pictures into `out`.
 
-    A run that fails is in the result and does not stop the others.
+    A run that fails is listed in the result and does not stop the others.
 
     Args:
         paths: run files of one task, with one metric and the same test data.
-        out: holds a run directory NAME-seedN for each run, `compare.md`, `compare.json`,
+        out: the folder of a run directory NAME-seedN for each run, `compare.md`, `compare.json`,
             `compare.svg` and, by length, `by-length.svg`.
-        seeds: how many of each; they count up from the run file's own.
-        minutes: of training for each run, in place of the budget its run file gives.
-        steps: number of updates of each run, likewise.
+        seeds: number of seeds for each run file, counted up from the run file's own.
+        minutes: minutes of training for each run, instead of the budget of its run file.
+        steps: number of updates of each run, instead of the budget of its run file.
         by_length: also score by input length.
-        tokenized: the references are tokenised already: BLEU takes them as they are.
-        display: where progress is shown; nowhere if left out.
+        tokenized: the references are already tokenised; BLEU uses them unchanged.
+        display: shows progress. Default: none.
 
     Raises:
         ConfigError: the run files cannot be compared, or none can be read.
-        RunError: `out` cannot be written, or has a run that was made with other settings.
+        RunError: `out` cannot be written, or has a run with other settings.
     """
     budget, out = Budget(minutes, steps), Path(out)
     if seeds < 1:
         raise ConfigError(f"seeds = {seeds}: expected at least 1")
     entries = _entries(paths, budget)
-    first = _alike(entries)
+    first = _check_comparable(entries)
     if by_length is not None:
         able = {name for name, cls in trained_classes().items() if cls.scores_by_length}
         _check_task(first.task, able, "figures by input length are", "--by-length")
@@ -91,7 +91,7 @@ def compare(
         if entry.config is None:
             display.note(f"{entry.name}: left out: {entry.error}")
     failures = _train(runs, display)
-    figures = _judge(runs, failures, Way(by_length, tokenized), display)
+    figures = _score(runs, failures, ScoringOptions(by_length, tokenized), display)
     comparison = Comparison.of(
         [_row(entry, runs, figures, failures) for entry in entries],
         task=first.task,
@@ -107,7 +107,7 @@ def compare(
 
 @dataclass(frozen=True)
 class _Entry:
-    """A run file under a name of its own: its settings, or why it has none."""
+    """A run file under a unique name: its settings, or the error of reading them."""
 
     name: str
     file: Path
@@ -117,7 +117,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Planned:
-    """A run that is to be there in the end."""
+    """A run that the comparison needs."""
 
     name: str
     config: RunConfig
@@ -125,39 +125,39 @@ class _Planned:
 
     @property
     def request(self) -> Path:
-        """The settings as asked for; the run directory has them with everything filled in."""
+        """The file of the requested settings; the run directory has the resolved ones."""
         return self.path.with_name(f"{self.path.name}.toml")
 
     @property
-    def is_begun(self) -> bool:
+    def is_started(self) -> bool:
         return (self.path / HEADER).exists() and (self.path / RUN_FILE).exists()
 
     @property
     def is_finished(self) -> bool:
-        records = RunDir.open(self.path).log.read() if self.is_begun else []
+        records = RunDir.open(self.path).log.read() if self.is_started else []
         return bool(records) and records[-1].get("finished") is True
 
     def refuse_other_settings(self) -> None:
-        """Refuses a run of this name that is not the one asked for."""
-        if not self.is_begun:
+        """Refuses an existing run of this name with other settings."""
+        if not self.is_started:
             return
         if not self.request.exists():
             raise RunError(
-                f"{self.path} is not a run of a comparison ({self.request.name} is not beside it); "
+                f"{self.path} is not a run of a comparison ({self.request.name} is missing); "
                 "give another --out"
             )
-        made = configs.to_dict(_read_request(self.request))
-        different = list(_differences(made, configs.to_dict(self.config)))
+        old = configs.to_dict(_read_request(self.request))
+        different = list(_differences(old, configs.to_dict(self.config)))
         if different:
             more = ", ..." if len(different) > MOST_DIFFERENCES else ""
             raise RunError(
                 f"{self.path} was made with other settings: "
                 f"{', '.join(different[:MOST_DIFFERENCES])}{more}; give another --out, or remove "
-                f"{self.path} to train it anew"
+                f"{self.path} to train it again"
             )
 
     def write_request(self) -> None:
-        if not self.is_begun:
+        if not self.is_started:
             write_bytes(self.request, configs.to_toml(self.config).encode())
 
 
@@ -168,30 +168,28 @@ def _read_request(path: Path) -> RunConfig:
         raise RunError(f"{path} cannot be read ({error}); give another --out") from None
 
 
-def _differences(
-    made: Mapping[str, Any], asked: Mapping[str, Any], prefix: str = ""
-) -> Iterator[str]:
-    """Each setting that is not the same, with what it was and what it is."""
-    for key in sorted(made.keys() | asked.keys()):
-        before, now = made.get(key), asked.get(key)
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Each setting that differs, with its old and its new value."""
+    for key in sorted(old.keys() | new.keys()):
+        before, now = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(now, dict):
             yield from _differences(before, now, f"{prefix}{key}.")
         elif before != now:
-            yield f"{prefix}{key} was {_shown(before)} and is {_shown(now)}"
+            yield f"{prefix}{key} was {_value_text(before)} and is {_value_text(now)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "left out" if value is None else str(value)
 
 
-# Which runs
+# Planning the runs
 
 
 def _entries(paths: Sequence[str | Path], budget: Budget) -> list[_Entry]:
-    """The run files with the budget in place, in the order given.
+    """The run files with the common budget, in order.
 
     Raises:
-        ConfigError: none can be read.
+        ConfigError: no run file can be read.
     """
     files = [Path(path) for path in paths]
     if not files:
@@ -200,7 +198,7 @@ def _entries(paths: Sequence[str | Path], budget: Budget) -> list[_Entry]:
     for name, file in zip(unique_names(files), files, strict=True):
         try:
             config = _with_budget(read_config(file), budget)
-            _scored_files(config)  # are there, before anything is trained
+            _scored_files(config)  # checks that they exist, before any training
             entries.append(_Entry(name, file, config))
         except HeadwayError as error:
             entries.append(_Entry(name, file, None, str(error).replace("\n", "; ")))
@@ -210,10 +208,10 @@ def _entries(paths: Sequence[str | Path], budget: Budget) -> list[_Entry]:
 
 
 def unique_names(files: Sequence[Path]) -> list[str]:
-    """The stem of each run file, with as many of its folders before it as tell it apart.
+    """The stem of each run file, preceded by as many of its folders as make it unique.
 
     Raises:
-        ConfigError: one file is given twice, or two would have one name.
+        ConfigError: a file is given twice, or two would have the same name.
     """
     whole = [file.resolve().with_suffix("").parts for file in files]
     names = []
@@ -226,56 +224,57 @@ def unique_names(files: Sequence[Path]) -> list[str]:
         if count > 1:
             same = [str(file) for other, file in zip(names, files, strict=True) if other == name]
             raise ConfigError(
-                f"{' and '.join(same)} cannot be told apart; give each run file once, under a "
-                "name of its own"
+                f"{' and '.join(same)} would have the same name; give each run file once, "
+                "under a different name"
             )
     return names
 
 
 def _with_budget(config: RunConfig, budget: Budget) -> RunConfig:
-    """One budget takes the place of all that a run file may have: the smallest would win."""
+    """The settings with this budget only: of several budgets the smallest would end training."""
     if budget.to_dict() is None:
         return config
     settings = replace(config.train, steps=budget.steps, minutes=budget.minutes, epochs=None)
     return replace(config, train=settings)
 
 
-def _alike(entries: Sequence[_Entry]) -> RunConfig:
-    """The first run file's settings, once all are known to be about the same thing."""
+def _check_comparable(entries: Sequence[_Entry]) -> RunConfig:
+    """Refuses run files of different task, metric or scored data; returns the first settings."""
     known = [(entry.file, entry.config) for entry in entries if entry.config is not None]
     file, first = known[0]
     for other, config in known[1:]:
-        for what, mine, yours in (
+        for name, expected, value in (
             ("task", first.task, config.task),
             ("metric", metric_of(first), metric_of(config)),
             ("data they are scored on", _scored_files(first), _scored_files(config)),
         ):
-            if mine != yours:
+            if value != expected:
                 raise ConfigError(
-                    f"{file} and {other} cannot be compared: the {what} differs ({_named(mine)} "
-                    f"and {_named(yours)}); make it the same or compare them apart"
+                    f"{file} and {other} cannot be compared: the {name} differs "
+                    f"({_named(expected)} and {_named(value)}); make it the same or compare them "
+                    "separately"
                 )
     return first
 
 
-def _check_task(task: str, able: set[str], what: str, flag: str) -> None:
+def _check_task(task: str, able: set[str], feature: str, flag: str) -> None:
     if task not in able:
         raise ConfigError(
-            f"{what} for task {', '.join(sorted(able))}, and these run files are for {task}; "
+            f"{feature} for task {', '.join(sorted(able))}, and these run files are for {task}; "
             f"leave out {flag}"
         )
 
 
 def _scored_files(config: RunConfig) -> tuple[Any, ...]:
-    """Which set it is, and its corpora by their files, however run files name these."""
+    """The name of the scored set, and the resolved files of its corpora."""
     name, root = scored_set(config), Path(config.data.root or ".")
-    found: list[Any] = [name]
+    result: list[Any] = [name]
     corpora = as_corpora(getattr(config.data, name), f"data.{name}")
     for corpus in corpora:
         files = files_of(corpus, config.make_task().columns_of(corpora, root), root)
         columns = None if corpus.file is None else replace(corpus, file="")
-        found.append((tuple(path.resolve() for _, path in files), columns))
-    return tuple(found)
+        result.append((tuple(path.resolve() for _, path in files), columns))
+    return tuple(result)
 
 
 def _named(value: Any) -> str:
@@ -293,33 +292,33 @@ def _planned(entry: _Entry, out: Path, seeds: int) -> Iterator[_Planned]:
         yield _Planned(entry.name, replace(entry.config, seed=seed), path)
 
 
-# Training and judging
+# Training and scoring
 
 
 def _train(runs: Sequence[_Planned], display: Display) -> dict[Path, str]:
-    """Trains what is not finished; why some runs failed."""
+    """Trains unfinished runs; returns the errors of those that failed."""
     failures = {}
     for number, run in enumerate(runs, 1):
-        told = f"run {number} of {len(runs)}: {run.name}, seed {run.config.seed}"
+        label = f"run {number} of {len(runs)}: {run.name}, seed {run.config.seed}"
         try:
             if run.is_finished:
-                display.note(f"{told}: finished before")
-            elif run.is_begun:
-                display.note(f"{told}: going on in {run.path}")
+                display.note(f"{label}: finished before")
+            elif run.is_started:
+                display.note(f"{label}: resuming in {run.path}")
                 _resume(run, display)
             else:
-                display.note(f"{told}: training into {run.path}")
+                display.note(f"{label}: training into {run.path}")
                 train(run.config, run.path, display)
         except Interrupted:
             raise
         except HeadwayError as error:
             failures[run.path] = str(error).replace("\n", "; ")
-            display.note(f"{told}: failed: {failures[run.path]}")
+            display.note(f"{label}: failed: {failures[run.path]}")
     return failures
 
 
 def _resume(run: _Planned, display: Display) -> None:
-    """Goes on, and says in a refusal which command has the options that it names."""
+    """Resumes a run; an error names the command whose options it mentions."""
     try:
         resume(run.path, display)
     except Interrupted:
@@ -328,27 +327,27 @@ def _resume(run: _Planned, display: Display) -> None:
         raise RunError(f"headway resume {shlex.quote(str(run.path))}: {error}") from None
 
 
-def _judge(
+def _score(
     runs: Sequence[_Planned],
     failures: dict[Path, str],
-    way: Way,
+    options: ScoringOptions,
     display: Display,
 ) -> dict[Path, ComparedRun]:
-    """The figures of the runs that did not fail; adds those that fail now to `failures`."""
+    """The results of the runs that did not fail; adds those that fail now to `failures`."""
     figures = {}
     left = [run for run in runs if run.path not in failures]
     for number, run in enumerate(left, 1):
-        told = f"scoring {number} of {len(left)}: {run.name}, seed {run.config.seed}"
-        display.note(told)
+        label = f"scoring {number} of {len(left)}: {run.name}, seed {run.config.seed}"
+        display.note(label)
         try:
-            figures[run.path] = _figures(run, way)
+            figures[run.path] = _evaluate(run, options)
         except HeadwayError as error:
             failures[run.path] = str(error).replace("\n", "; ")
-            display.note(f"{told}: failed: {failures[run.path]}")
+            display.note(f"{label}: failed: {failures[run.path]}")
     return figures
 
 
-def _figures(run: _Planned, way: Way) -> ComparedRun:
+def _evaluate(run: _Planned, options: ScoringOptions) -> ComparedRun:
     directory = RunDir.open(run.path)
     records = directory.log.read()
     best = best_validation(directory, load_run_config(directory))
@@ -356,7 +355,7 @@ def _figures(run: _Planned, way: Way) -> ComparedRun:
     return ComparedRun(
         seed=run.config.seed,
         run=run.path,
-        judged=judged(run.path, way),
+        judged=evaluate_run(run.path, options),
         parameters=info(directory)["parameters"],
         updates=max((r["step"] for r in records if "tokens_per_second" in r), default=None),
         speed=median(speeds) if speeds else None,
@@ -373,12 +372,12 @@ def _machine(facts: Mapping[str, Any]) -> str:
 
 
 def _minutes(records: Sequence[Mapping[str, Any]], step: int | None = None) -> float | None:
-    """Spent until a step was dealt with, or in all; None if the log keeps no time."""
-    found = (r for r in records if "minutes" in r and step in (None, r.get("step")))
-    return max((r["minutes"] for r in found), default=None)
+    """Minutes until a step, or in total; None if the log has no times."""
+    timed = (r for r in records if "minutes" in r and step in (None, r.get("step")))
+    return max((r["minutes"] for r in timed), default=None)
 
 
-# What is left behind
+# Writing the result
 
 
 def _row(
@@ -403,7 +402,7 @@ def _row(
 
 
 def _write(comparison: Comparison, out: Path) -> None:
-    """Tables and pictures, each whole or not at all."""
+    """Writes tables and pictures, each completely or not at all."""
     record = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False)
     files = {"compare.json": record + "\n", "compare.md": comparison.markdown()}
     if comparison.runs:

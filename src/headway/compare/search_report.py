@@ -1,8 +1,8 @@
-"""What search costs: beams held against the model's true best outputs, over a whole test set.
+"""The search report: beam search compared with the model's true best outputs on a test set.
 
-A wrong output is the model's error when its best output is wrong too, and the search's when the
-best output was right and the beam missed it. Where the best output could not be proven, that is
-said and nothing is claimed. Printing is left to the command line.
+A wrong output is a model error if the model's best output is wrong too, and a search error if the
+best output is right and the beam missed it. If the best output is not proven, the cause is unclear.
+The command line prints the report.
 """
 
 import math
@@ -23,8 +23,8 @@ from ..parallel import decode_batches, map_batches, n_processes
 from ..search import METHODS, SETTINGS, ExhaustiveResult, SearchConfig, exhaustive
 
 BEAMS = (1, 2, 5, 10)
-CLOSE = 1e-4  # scores as near as this belong to equally good outputs
-WIDTH = 16  # an exhaustive search takes about as much room as so wide a beam
+CLOSE = 1e-4  # outputs with scores this close are equally good
+WIDTH = 16  # an exhaustive search needs about as much memory as a beam of this width
 FIGURES = ("beam", "found", "missed", "open", "score lost", "most", "log p lost")
 BLAMES = ("right", "lucky", "model's", "search's", "unclear")
 
@@ -34,14 +34,14 @@ Blame = Literal["right", "lucky", "model", "search", "unclear"]
 
 @dataclass(frozen=True)
 class SearchedSentence:
-    """One source and all that was found for it.
+    """A source and the outputs of all searches.
 
     Attributes:
-        references: right answers; empty if none are known.
-        best: the argmax if `proven`, else the best output that any of the searches found.
-        bound: no finished output scores above it.
-        n_nodes: beginnings of outputs that the exhaustive search expanded.
-        outputs: of each beam.
+        references: correct outputs; empty if unknown.
+        best: the argmax if `proven`, otherwise the best output of all searches.
+        bound: upper bound of the scores of finished outputs.
+        n_nodes: number of prefixes that the exhaustive search expanded.
+        outputs: the output of each beam.
     """
 
     source: str
@@ -53,7 +53,7 @@ class SearchedSentence:
     outputs: dict[int, TextHypothesis]
 
     def found(self, beam: int) -> bool | None:
-        """Whether a beam found the argmax; None if it has the best known, which is not proven."""
+        """Whether a beam found the argmax; None if its output is the best known but not proven."""
         output = self.outputs[beam]
         if output.text != self.best.text and self.lost(beam) > CLOSE:
             return False
@@ -62,11 +62,11 @@ class SearchedSentence:
         return True if self.proven else None
 
     def lost(self, beam: int) -> float:
-        """How far a beam's score is below the best known; an unfinished output ends for free."""
+        """The best known score minus that of a beam; an unfinished output has no cost of EOS."""
         return max(0.0, self.best.score - self.outputs[beam].score)
 
     def blame(self, beam: int) -> Blame:
-        """Whose a beam's error is, if it is one; `lucky` is right and missed a wrong argmax."""
+        """The cause of a beam's error; a `lucky` output is right, but missed a wrong argmax."""
         is_right = self.outputs[beam].text in self.references
         if not self.proven:
             return "right" if is_right else "unclear"
@@ -77,12 +77,12 @@ class SearchedSentence:
 
 @dataclass(frozen=True)
 class Blames:
-    """How many outputs are right, and whose errors the others are.
+    """The number of right outputs, and of errors by their cause.
 
     Attributes:
         lucky: right because the search missed the argmax, which is wrong.
-        model: wrong, as the argmax is.
-        search: wrong, while the argmax is right.
+        model: wrong, like the argmax.
+        search: wrong, although the argmax is right.
         unclear: wrong, and the argmax is not proven.
     """
 
@@ -95,16 +95,16 @@ class Blames:
 
 @dataclass(frozen=True)
 class BeamFigures:
-    """How one beam did.
+    """The results of one beam over all inputs.
 
     Attributes:
-        found: inputs where its output is the argmax, proven.
-        missed: inputs where a better output is known, or where its own was cut off by the limit.
-        open: inputs where no better output is known, nor proven not to exist.
-        score_lost: mean over all inputs of the score below the best known.
-        score_lost_most: the largest of these.
-        log_prob_lost: mean of the log probability below that of the best known; with length
-            normalisation the better score may have less probability, and this may be negative.
+        found: number of inputs whose output is the proven argmax.
+        missed: inputs with a better known output, or whose output was cut off by the limit.
+        open: inputs without a better known output, but also without a proof.
+        score_lost: mean difference to the best known score.
+        score_lost_most: the largest difference.
+        log_prob_lost: mean difference to the log probability of the best known output; it may be
+            negative, because with length normalisation a better score may be less probable.
         blames: None without references.
     """
 
@@ -120,12 +120,12 @@ class BeamFigures:
 
 @dataclass(frozen=True)
 class SearchReport:
-    """Beams against the argmax.
+    """The results of all beams, compared with the argmax.
 
     Attributes:
         max_nodes: the budget of the exhaustive search for each input.
-        blank: inputs left out because nothing is in them.
-        argmax_right: proven argmaxes that are right; None without references.
+        blank: number of blank inputs, which are left out.
+        argmax_right: number of proven argmaxes that are right; None without references.
     """
 
     alpha: float
@@ -137,12 +137,12 @@ class SearchReport:
 
     @property
     def proven(self) -> int:
-        """Inputs whose argmax is known."""
-        return sum(one.proven for one in self.sentences)
+        """The number of inputs whose argmax is proven."""
+        return sum(sentence.proven for sentence in self.sentences)
 
     def to_dict(self) -> dict[str, Any]:
-        """The form scripts read."""
-        is_judged = self.argmax_right is not None
+        """The report as plain data."""
+        has_references = self.argmax_right is not None
         return {
             "n": len(self.sentences),
             "blank": self.blank,
@@ -151,7 +151,7 @@ class SearchReport:
             "proven": self.proven,
             "argmax_right": self.argmax_right,
             "beams": [asdict(figures) for figures in self.beams],
-            "sentences": [_record(one, is_judged) for one in self.sentences],
+            "sentences": [_record(sentence, has_references) for sentence in self.sentences],
         }
 
     def text(self) -> str:
@@ -162,15 +162,15 @@ class SearchReport:
         return "\n".join([self.summary(), "", *lines, "", *self._legend()])
 
     def markdown(self) -> str:
-        """The same for a page."""
+        """A table for a page."""
         head, *rows = self._rows()
         rule = ["---:"] * len(head)
         lines = [f"| {' | '.join(row)} |" for row in [head, rule, *rows]]
         return "\n".join([self.summary(), "", *lines, "", *self._legend()])
 
     def summary(self) -> str:
-        """What was done, in a sentence."""
-        nodes = median(one.n_nodes for one in self.sentences)
+        """The number of proven inputs and the cost of the proofs, in one sentence."""
+        nodes = median(sentence.n_nodes for sentence in self.sentences)
         left_out = f" ({self.blank:,} blank ones left out)" if self.blank else ""
         return (
             f"{len(self.sentences):,} inputs{left_out}, alpha {self.alpha:g}: the argmax is proven "
@@ -196,11 +196,11 @@ class SearchReport:
             yield ["argmax", f"{known:,}", "0", f"{unknown:,}", *["0.0000"] * 3, *blames]
 
     def _legend(self) -> Iterator[str]:
-        yield "found: the output is the argmax; open: it is the best known, which is not proven."
-        yield "score lost: mean below the best known, and the most for one input."
+        yield "found: the output is the argmax; open: it is the best known output, but not proven."
+        yield "score lost: difference to the best known score, mean and largest (most)."
         if self.argmax_right is not None:
-            yield "Wrong outputs are the model's errors where the argmax is wrong too, the search's"
-            yield "where the argmax is right, unclear where it is not proven. Lucky ones are right"
+            yield "Wrong outputs are the model's errors if the argmax is wrong too, the search's"
+            yield "if the argmax is right, and unclear if it is not proven. Lucky outputs are right"
             yield "because the search missed the argmax, which is wrong."
 
 
@@ -214,68 +214,69 @@ def search_report(
     progress: Progress | None = None,
     **search: Any,
 ) -> SearchReport:
-    """Searches every source with each beam and exhaustively, and counts.
+    """Searches every source with each beam and exhaustively, and compares the outputs.
 
-    All searches have the run's alpha and length limits unless others are given. Its other settings
-    (minimum length, repeats, sampling) are left off, so that all look at the same outputs.
+    All searches use the run's alpha and length limits, unless `search` has others. Other settings
+    (minimum length, repeats, sampling) are off, so that all searches consider the same outputs.
 
     Args:
-        references: right answers of each source.
-        places: what messages call each source, such as `news.en:7`.
-        progress: told how many sources of how many are done.
-        search: settings in place of the run's: `alpha`; `max_length`, which tightens the bounds
+        references: the correct outputs of each source.
+        places: names of the sources in messages, such as `news.en:7`.
+        progress: called with the number of finished sources and of all.
+        search: settings that replace the run's: `alpha`; `max_length`, which tightens the bounds
             unless alpha is 0; `max_nodes`, the budget of the exhaustive search for each source.
 
     Raises:
         DataError: there is nothing to search, a source is too long, or references are missing.
         ConfigError: a setting does not fit.
     """
-    shown = _searchable(sources, references)
+    rows = _searchable(sources, references)
     _check_beams(beams)
-    # The methods are compared on what all of them obey.
-    plain = {name: one.default for name, one in SETTINGS.items() if one.methods != METHODS}
+    # The methods are compared under the settings that all of them support.
+    plain = {name: row.default for name, row in SETTINGS.items() if row.methods != METHODS}
     plain["n_best"] = 1
     config = translator.search_config(**{**plain, **search, "method": "exhaustive"})
     plain |= {name: value for name, value in search.items() if SETTINGS[name].methods == METHODS}
-    texts = [sources[i] for i in shown]
-    named = [places[i] if places else f"line {i + 1}" for i in shown]
-    outputs = {k: _outputs(translator, texts, named, k, plain) for k in beams}
+    texts = [sources[i] for i in rows]
+    names = [places[i] if places else f"line {i + 1}" for i in rows]
+    outputs = {k: _outputs(translator, texts, names, k, plain) for k in beams}
     results = _exhaust(translator, texts, config, progress)
-    answers = [[] if references is None else list(references[i]) for i in shown]
-    found = [{k: outputs[k][n] for k in beams} for n in range(len(shown))]
+    answers = [[] if references is None else list(references[i]) for i in rows]
+    by_beam = [{k: outputs[k][n] for k in beams} for n in range(len(rows))]
     sentences = [
-        _sentence(translator, *one) for one in zip(texts, answers, results, found, strict=True)
+        _sentence(translator, *parts)
+        for parts in zip(texts, answers, results, by_beam, strict=True)
     ]
-    return _counted(sentences, config, beams, len(sources) - len(shown), references is not None)
+    return _make_report(sentences, config, beams, len(sources) - len(rows), references is not None)
 
 
 def _searchable(sources: Sequence[str], references: Sequence[Sequence[str]] | None) -> list[int]:
-    """The sources that hold something, by number."""
+    """The indices of the sources that are not blank."""
     if references is not None and len(references) != len(sources):
         raise DataError(
             f"{len(sources)} sources but {len(references)} lists of references; "
             "one list for each source is expected"
         )
-    shown = [i for i, source in enumerate(sources) if source.strip()]
-    if not shown:
+    rows = [i for i, source in enumerate(sources) if source.strip()]
+    if not rows:
         raise DataError(f"nothing to search: got {len(sources)} sources, all of them blank")
-    return shown
+    return rows
 
 
-def _counted(
+def _make_report(
     sentences: list[SearchedSentence],
     config: SearchConfig,
     beams: Sequence[int],
     blank: int,
-    is_judged: bool,
+    has_references: bool,
 ) -> SearchReport:
     return SearchReport(
         alpha=config.alpha,
         max_nodes=config.max_nodes,
         blank=blank,
         sentences=sentences,
-        beams=[_figures(sentences, k, is_judged) for k in beams],
-        argmax_right=_argmax_right(sentences) if is_judged else None,
+        beams=[_figures(sentences, k, has_references) for k in beams],
+        argmax_right=_argmax_right(sentences) if has_references else None,
     )
 
 
@@ -290,14 +291,14 @@ def _check_beams(beams: Sequence[int]) -> None:
 def _outputs(
     translator: Translator,
     sources: Sequence[str],
-    places: Sequence[str],
+    names: Sequence[str],
     beam: int,
     search: dict[str, Any],
 ) -> list[TextHypothesis]:
-    """The best output of each source by a beam."""
+    """The best output of each source with a beam."""
     settings = {**search, "method": "beam", "beam": beam}
-    found = translator.translate(sources, places=places, **settings)
-    return [translation.outputs[0] for translation in found]
+    translations = translator.translate(sources, places=names, **settings)
+    return [translation.outputs[0] for translation in translations]
 
 
 def _exhaust(
@@ -306,7 +307,7 @@ def _exhaust(
     config: SearchConfig,
     progress: Progress | None,
 ) -> list[ExhaustiveResult]:
-    """The best output of each source there is."""
+    """The result of the exhaustive search for each source."""
     encoded = translator.task.source.encode_batch(list(sources))
     device = next(translator.model.parameters()).device
     target = translator.task.target
@@ -318,11 +319,11 @@ def _exhaust(
             torch.from_numpy(array).to(device) for array in pad([encoded[i] for i in rows])
         )
         batch = {"src": src, "src_valid": valid}
-        found = exhaustive(translator.model, batch, bos=target.bos, eos=target.eos, config=config)
+        results = exhaustive(translator.model, batch, bos=target.bos, eos=target.eos, config=config)
         done += len(rows)
-        if progress is not None and os.getpid() == this:  # the others are about as far
+        if progress is not None and os.getpid() == this:  # the other processes are about as far
             progress(min(done * processes, len(sources)), len(sources))
-        return found
+        return results
 
     this, processes = os.getpid(), n_processes(len(sources), device)
     lengths = [len(ids) for ids in encoded]
@@ -338,15 +339,15 @@ def _sentence(
 ) -> SearchedSentence:
     best = translator.output(result.best)
     if not result.proven:
-        best = max([best, *outputs.values()], key=lambda one: (one.finished, one.score))
+        best = max([best, *outputs.values()], key=lambda output: (output.finished, output.score))
     bound = max(result.bound, best.score) if best.finished else result.bound
     return SearchedSentence(source, references, best, result.proven, bound, result.n_nodes, outputs)
 
 
-def _figures(sentences: Sequence[SearchedSentence], beam: int, is_judged: bool) -> BeamFigures:
-    found = Counter(one.found(beam) for one in sentences)
-    blames = Counter(one.blame(beam) for one in sentences)
-    lost = [one.lost(beam) for one in sentences]
+def _figures(sentences: Sequence[SearchedSentence], beam: int, has_references: bool) -> BeamFigures:
+    found = Counter(sentence.found(beam) for sentence in sentences)
+    blames = Counter(sentence.blame(beam) for sentence in sentences)
+    lost = [sentence.lost(beam) for sentence in sentences]
     return BeamFigures(
         beam=beam,
         found=found[True],
@@ -354,35 +355,35 @@ def _figures(sentences: Sequence[SearchedSentence], beam: int, is_judged: bool) 
         open=found[None],
         score_lost=fmean(lost),
         score_lost_most=max(lost),
-        log_prob_lost=fmean(one.best.log_prob - one.outputs[beam].log_prob for one in sentences),
-        blames=Blames(**{name: blames[name] for name in get_args(Blame)}) if is_judged else None,
+        log_prob_lost=fmean(s.best.log_prob - s.outputs[beam].log_prob for s in sentences),
+        blames=Blames(**{k: blames[k] for k in get_args(Blame)}) if has_references else None,
     )
 
 
 def _argmax_right(sentences: Sequence[SearchedSentence]) -> int:
-    return sum(one.proven and one.best.text in one.references for one in sentences)
+    return sum(s.proven and s.best.text in s.references for s in sentences)
 
 
-def _record(one: SearchedSentence, is_judged: bool) -> dict[str, Any]:
-    """A sentence as scripts read it."""
+def _record(sentence: SearchedSentence, has_references: bool) -> dict[str, Any]:
+    """A sentence as plain data."""
     return {
-        "source": one.source,
-        **({"references": one.references} if is_judged else {}),
-        "best": _figures_of(one.best),
-        "proven": one.proven,
-        "bound": one.bound if math.isfinite(one.bound) else None,  # JSON has no infinity
-        "nodes": one.n_nodes,
+        "source": sentence.source,
+        **({"references": sentence.references} if has_references else {}),
+        "best": _output_record(sentence.best),
+        "proven": sentence.proven,
+        "bound": sentence.bound if math.isfinite(sentence.bound) else None,  # JSON has no infinity
+        "nodes": sentence.n_nodes,
         "beams": [
             {
                 "beam": beam,
-                **_figures_of(output),
-                "found": one.found(beam),
-                **({"blame": one.blame(beam)} if is_judged else {}),
+                **_output_record(output),
+                "found": sentence.found(beam),
+                **({"blame": sentence.blame(beam)} if has_references else {}),
             }
-            for beam, output in one.outputs.items()
+            for beam, output in sentence.outputs.items()
         ],
     }
 
 
-def _figures_of(output: TextHypothesis) -> dict[str, Any]:
+def _output_record(output: TextHypothesis) -> dict[str, Any]:
     return {"text": output.text, "log_prob": output.log_prob, "score": output.score}

@@ -1,9 +1,9 @@
-"""Dates as people write them in many languages, paired with their ISO form: the demo's data.
+"""Data of the demo: dates as people write them in many languages, with their ISO form.
 
-Names and patterns come from Babel, the human habits (case, dots, ordinals, articles) from here.
-Everything is a pure function of the seed and of Babel's version. A text never means two dates:
-numeric forms put the year first or carry their language ("de: 03.04.21"). Years are Gregorian
-throughout, weekdays too. Training on the data is left to the demo.
+Babel provides names and patterns; this file adds writing habits (case, dots, ordinals, articles).
+The data depend on the seed and on Babel's version only. A text never means two dates: numeric forms
+start with the year or name their language ("de: 03.04.21"). Years and weekdays are Gregorian.
+`demo.py` trains on the data.
 """
 
 import hashlib
@@ -36,10 +36,10 @@ UNSEEN_PATTERNS = ("hyphens", "weekday-after", "year-comma", "numeric-spaces")
 NO_LANGUAGE = "und"  # the language of "2021/03/03" (BCP 47: undetermined)
 
 FIRST_YEAR, LAST_YEAR = 1500, 2100
-# Two-digit years as POSIX reads them: 69-99 are 1969-1999, 00-68 are 2000-2068.
+# Two-digit years as in POSIX: 69-99 are 1969-1999, 00-68 are 2000-2068.
 TWO_DIGIT_YEARS = range(1969, 2069)
 MAX_CHARACTERS = 45
-MAX_HELD_OUT = 5_000  # distinct days asked of one held-out set; about 13,000 are set aside for each
+MAX_HELD_OUT = 5_000  # distinct days of a held-out set; about 13,000 are reserved for each
 
 SHOWCASE = (
     ("3. März 2021", "2021-03-03"),
@@ -56,7 +56,7 @@ SHOWCASE = (
     ("en-US: 7/4/76", "1976-07-04"),
 )
 
-# What people write beside the standard patterns, in CLDR's notation; {th} is the day's ordinal.
+# Common forms besides the standard patterns, in CLDR's notation; {th} is the ordinal of the day.
 _PHRASES: dict[str, tuple[str, ...]] = {
     "en_US": ("MMM d'{th}' y", "MMMM d'{th}', y", "EEE, MMMM d'{th}', y"),
     "en_GB": ("d'{th}' MMMM y", "'the' d'{th}' 'of' MMMM y", "EEEE d'{th}' 'of' MMMM y"),
@@ -85,7 +85,7 @@ _PHRASES: dict[str, tuple[str, ...]] = {
     "ko": ("y년 M월 d일 (EEE)",),
 }
 _NUMERIC = ("y-MM-dd", "y/MM/dd", "y.MM.dd", "y/M/d", "y. M. d.", "y. MM. dd.")
-# Babel writes dates in ASCII digits everywhere; these languages write their own as often.
+# Babel writes dates in ASCII digits everywhere; these languages use their own as often.
 _ZERO = {"ar": "٠", "fa": "۰", "hi": "०", "th": "๐", "ja": "０"}
 # A bare year is Buddhist to a Thai reader and a numeric date Persian to an Iranian one, so Thai
 # names its era and neither has numeric forms.
@@ -107,7 +107,7 @@ class DateExample:
 
 @dataclass(frozen=True)
 class DatesData:
-    """The splits. No day of a held-out set is in training, none of the tests' in validation."""
+    """The splits. No day of a held-out set is in training, no day of a test in validation."""
 
     train: list[DateExample]
     valid: list[DateExample]
@@ -127,7 +127,7 @@ class _Form:
 
     @property
     def is_numeric(self) -> bool:
-        """Nothing but digits and their separators, where a dropped dot would matter."""
+        """Whether it has only digits and separators, so that a dropped dot would matter."""
         return self.language == NO_LANGUAGE or self.name.startswith("tagged")
 
 
@@ -138,20 +138,20 @@ def make_dates(
     n_test: int = 1_000,
     n_unseen: int = 500,
 ) -> DatesData:
-    """Data drawn from the seed; the held-out sets do not depend on `n_train`.
+    """Data drawn with the seed; the held-out sets do not depend on `n_train`.
 
     Args:
-        n_valid: Distinct days for validation.
-        n_test: Distinct days for the test.
-        n_unseen: Distinct days for each of the tests on unseen languages and unseen patterns.
+        n_valid: distinct days for validation.
+        n_test: distinct days for the test.
+        n_unseen: distinct days for each of the tests on unseen languages and unseen patterns.
 
     Raises:
-        ConfigError: A size is negative, or a held-out set is larger than MAX_HELD_OUT.
+        ConfigError: a size is negative, or a held-out set is larger than MAX_HELD_OUT.
         MissingExtra: Babel is not installed.
     """
     _check_sizes(n_train=n_train, n_valid=n_valid, n_test=n_test, n_unseen=n_unseen)
     usual = [_usual_forms(language) for language in LANGUAGES]
-    # Year-first numbers belong to everyone: as frequent as two languages.
+    # Year-first numbers belong to no language; they are as frequent as two languages.
     usual += [_numeric_forms()] * 2
     unseen_languages = [_usual_forms(language) for language in UNSEEN_LANGUAGES]
     unseen_patterns = [_unseen_forms(language) for language in (*LANGUAGES, NO_LANGUAGE)]
@@ -167,7 +167,7 @@ def make_dates(
 
 
 def write_dates(data: DatesData, folder: Path) -> dict[str, Path]:
-    """Write each split as a TSV file `source<TAB>target` with a header; returns their paths."""
+    """Writes each split as a TSV file `source<TAB>target` with a header; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     splits = {
         "train": data.train,
@@ -193,7 +193,7 @@ def _check_sizes(**sizes: int) -> None:
 
 
 class _Drawer:
-    """Draws splits from one seed and remembers what every text means."""
+    """Draws splits with one seed and records the date of every text."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -202,7 +202,7 @@ class _Drawer:
     def __call__(
         self, split: str, groups: Sequence[Sequence[_Form]], size: int, stream: str = ""
     ) -> list[DateExample]:
-        """`size` examples with days of `split`: a group of forms, then a form of it by weight."""
+        """`size` examples with days of `split`; draws a group of forms, then a form by weight."""
         rng = random.Random(f"{self.seed}/{stream or split}")
         weights = [[form.weight for form in group] for group in groups]
         examples: list[DateExample] = []
@@ -217,8 +217,8 @@ class _Drawer:
             if example is None:
                 continue
             key = example.text if split == "train" else example.iso
-            # The forms are made so that no text means two dates; should a new version of Babel
-            # break that, the later reading is left out.
+            # No text means two dates; if a new version of Babel breaks that, the later example
+            # is dropped.
             if key in seen or self.meanings.setdefault(example.text, example.iso) != example.iso:
                 continue
             seen.add(key)
@@ -227,7 +227,7 @@ class _Drawer:
 
 
 def _draw_day(rng: random.Random) -> date:
-    """A day between FIRST_YEAR and LAST_YEAR; seven in ten are of 1950 to 2050."""
+    """A day between FIRST_YEAR and LAST_YEAR; seven in ten are from 1950 to 2050."""
     luck = rng.random()
     if luck < 0.7:
         year = rng.randint(1950, 2050)
@@ -239,13 +239,13 @@ def _draw_day(rng: random.Random) -> date:
     return first + timedelta(days=rng.randrange((date(year + 1, 1, 1) - first).days))
 
 
-_SHOWN = frozenset(iso for _, iso in SHOWCASE)
+_SHOWCASE_DAYS = frozenset(iso for _, iso in SHOWCASE)
 
 
 def _split_of(seed: int, day: date) -> str:
-    """The split that owns a day: 6% validation, 8% test, the showcase's days none."""
-    if day.isoformat() in _SHOWN:
-        return "shown"
+    """The split of a day: 6% validation, 8% test; days of the showcase are in none."""
+    if day.isoformat() in _SHOWCASE_DAYS:
+        return "showcase"
     digest = hashlib.blake2b(f"{seed}/{day.isoformat()}".encode(), digest_size=8).digest()
     luck = int.from_bytes(digest, "big") % 100
     return "valid" if luck < 6 else "test" if luck < 14 else "train"
@@ -257,7 +257,7 @@ def _locale(language: str) -> "Locale":
         from babel import Locale
     except ImportError:
         raise MissingExtra("making the dates of the demo", "Babel", "demo") from None
-    # Numbers alone need a locale to be formatted, no matter which.
+    # Formatting numbers needs some locale.
     return Locale.parse("en_US" if language == NO_LANGUAGE else language)
 
 
@@ -267,7 +267,7 @@ def _standard(language: str, width: str) -> str:
 
 @cache
 def _usual_forms(language: str) -> tuple[_Form, ...]:
-    """The forms of a language used in training (or, for an unseen language, in its test)."""
+    """The forms of a language in training (or, for an unseen language, in its test)."""
     long, full, medium = (_standard(language, width) for width in ("long", "full", "medium"))
     named = [("long", long), ("full", full)]
     if "MMM" in medium and language != _NEEDS_ERA:
@@ -286,7 +286,7 @@ def _usual_forms(language: str) -> tuple[_Form, ...]:
 
 
 def _tagged_forms(language: str) -> tuple[_Form, ...]:
-    """Numeric forms that would mean two dates, had they not their language in front of them."""
+    """Numeric forms that start with their language, because they are ambiguous without it."""
     short = _standard(language, "short")
     if language in _NO_NUMERIC or short.startswith("y"):
         return ()
@@ -317,14 +317,14 @@ def _unseen_forms(language: str) -> tuple[_Form, ...]:
 
 
 def _refield(pattern: str, field: str, replacement: str | Callable[[re.Match[str]], str]) -> str:
-    """Replace a field of a CLDR pattern, leaving quoted words alone."""
+    """A CLDR pattern with a field replaced, except in quoted words."""
     pieces = pattern.split("'")
     pieces[::2] = [re.sub(field, replacement, piece) for piece in pieces[::2]]
     return "'".join(pieces)
 
 
 def _shorten(pattern: str) -> str:
-    """Abbreviated names of months and weekdays instead of full ones."""
+    """A pattern with abbreviated instead of full names of months and weekdays."""
     return _refield(pattern, "MMMM|EEEE|cccc", lambda match: match[0][:3])
 
 
@@ -340,7 +340,7 @@ def _has_case(language: str) -> bool:
 
 
 def _write(rng: random.Random, form: _Form, day: date) -> DateExample | None:
-    """The day in this form, perhaps with a habit; None if the form does not suit the day."""
+    """The day in this form, perhaps with a habit; None if the form does not fit the day."""
     text = _render(form, day)
     if text is None:
         return None
@@ -364,7 +364,7 @@ def _render(form: _Form, day: date) -> str | None:
     if form.name == "abbreviated-dotted":
         widths = ("abbreviated", "wide")
         short, wide = (_month_names(form.language, width)[day.month - 1] for width in widths)
-        if short == wide:  # "May" is not cut short and takes no dot
+        if short == wide:  # "May" is not abbreviated and takes no dot
             return None
     from babel.dates import parse_pattern
 
@@ -384,9 +384,9 @@ def _ordinal(language: str, number: int) -> str:
 def _upper(text: str, language: str) -> str:
     if language == "tr":
         text = text.replace("i", "İ")
-    if language == "el":  # Greek capitals carry no accent
-        marked = unicodedata.normalize("NFD", text.upper())
-        return unicodedata.normalize("NFC", marked.replace("\u0301", ""))
+    if language == "el":  # Greek capitals have no accent
+        decomposed = unicodedata.normalize("NFD", text.upper())
+        return unicodedata.normalize("NFC", decomposed.replace("\u0301", ""))
     return text.upper()
 
 

@@ -1,7 +1,7 @@
-"""The demos: data made here, a small model trained on them, scored, used and put on a page.
+"""The demos: they make data, train a small model, score it, use it and write a report.
 
-A demo is data, a run file as a value, and what to try; `run_demo` does the rest the way anybody's
-run is made. `recipes/` holds the same run files. Printing is left to the command line.
+A demo consists of data, settings and a showcase; `run_demo` trains and scores an ordinary run.
+`recipes/` has the same settings as run files. The command line prints the result.
 """
 
 import hashlib
@@ -39,11 +39,11 @@ NEW_WORDS = ("headway", "selfie", "vlogger", "bitcoin", "frumious", "blorft")
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Examples that were not trained on.
+    """A test set of examples that are not in the training data.
 
     Attributes:
-        key: ends the names of its figures; empty for the main one.
-        references: right answers of each source.
+        key: suffix of the names of its metrics; empty for the main set.
+        references: the correct outputs of each source.
     """
 
     key: str
@@ -54,12 +54,12 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Demo:
-    """What is shown, and on what.
+    """A demo: data, settings and a showcase.
 
     Attributes:
-        config: the run file, its data named relative to the folder that `write` fills.
-        metrics: of the task, the main one first.
-        showcase: inputs to show with their right answers, which may be unknown.
+        config: the settings; file names are relative to the folder that `write` fills.
+        metrics: metrics of the task, the main one first.
+        showcase: inputs to show, with their correct outputs if known.
     """
 
     name: str
@@ -74,16 +74,16 @@ class Demo:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What came out.
+    """The result of a demo.
 
     Attributes:
-        data: the folder with the data files, which `headway resume` and `evaluate` use again.
-        report: the page.
-        scores: what was scored, in words -> metric -> figure.
-        metrics: the same figures under one name each (`exact`, `exact_unseen_languages`).
+        data: the folder of the data files, which `headway resume` and `evaluate` use again.
+        report: the path of the report.
+        scores: description of the test set -> metric -> score.
+        metrics: the same scores under one name each (`exact`, `exact_unseen_languages`).
         minutes: from making the data to the written report.
         rows: the showcase.
-        commands: what to type next.
+        commands: suggested next commands.
     """
 
     name: str
@@ -99,7 +99,7 @@ class DemoResult:
     commands: list[Command]
 
     def to_dict(self) -> dict[str, Any]:
-        """The form scripts read; `wer` is an older name of `ser`, the same figure."""
+        """The result as plain data; `wer` is an older name of `ser`, with the same score."""
         metrics = {name: score.to_dict() for name, score in self.metrics.items()}
         if "ser" in metrics:
             metrics = {"wer": metrics["ser"], **metrics}
@@ -119,37 +119,37 @@ class DemoResult:
 def run_demo(
     name: str, out: str | Path, display: Display | None = None, steps: int | None = None
 ) -> DemoResult:
-    """Makes the data, trains into the run directory `out`, scores, tries out, writes the report.
+    """Makes the data, trains into the run directory `out`, scores the model, writes the report.
 
     Args:
-        steps: updates to train for; by default what the demo's score takes.
+        steps: number of updates. Default: as many as the demo needs for its score.
 
     Raises:
-        ConfigError: there is no demo of that name, or no update to make.
-        MissingExtra: a package that the data are made with is not installed.
+        ConfigError: there is no demo of that name, or `steps` is below 1.
+        MissingExtra: a package for making the data is not installed.
     """
     started = time.perf_counter()
     if name not in DEMOS:
         raise ConfigError(f"no demo {name!r}; expected one of {', '.join(DEMOS)}")
     if steps is not None and steps < 1:
         raise ConfigError(f"steps={steps}; expected 1 or more")
-    run, shown = Path(out), display or Silent()
-    shown.note("making the data")
+    run, display = Path(out), display or Silent()
+    display.note("making the data")
     demo = DEMOS[name]() if steps is None else DEMOS[name](steps=steps)
-    folder = _keep(demo)
+    folder = _write_data(demo)
     config = replace(demo.config, data=replace(demo.config.data, root=str(folder)))
-    model = train(config, run, shown)
-    shown.note("scoring what was held out")
+    model = train(config, run, display)
+    display.note("scoring the test sets")
     scored = [(held, _score(model, held, demo.metrics)) for held in demo.held_out]
-    rows = _try_out(model, demo.showcase)
-    scores = {held.label: found for held, found in scored}
+    rows = _showcase(model, demo.showcase)
+    scores = {held.label: by_metric for held, by_metric in scored}
     commands = _commands(demo, run, rows)
     page = write_report(
         run,
         model,
         title=demo.title,
         subtitle=demo.about,
-        scores={label: list(found.values()) for label, found in scores.items()},
+        scores={label: list(by_metric.values()) for label, by_metric in scores.items()},
         samples=rows,
         commands=commands,
     )
@@ -161,8 +161,8 @@ def run_demo(
         scores=scores,
         metrics={
             f"{metric}_{held.key}" if held.key else metric: score
-            for held, found in scored
-            for metric, score in found.items()
+            for held, by_metric in scored
+            for metric, score in by_metric.items()
         },
         parameters=model.n_parameters,
         steps=int(model.weights_info["step"]),
@@ -180,7 +180,7 @@ def dates_demo(
     n_test: int = 1_000,
     n_unseen: int = 500,
 ) -> Demo:
-    """Dates as people write them in many languages to their ISO form."""
+    """The demo that rewrites dates of many languages in ISO form."""
     data = make_dates(seed, n_train, n_valid, n_test, n_unseen)
     n_languages = len({language.partition("_")[0] for language in LANGUAGES})
     return Demo(
@@ -200,7 +200,7 @@ def dates_demo(
 
 
 def dates_config(seed: int = 1, steps: int = DATES_STEPS) -> RunConfig:
-    """The run file of the dates; `recipes/dates.toml` is the same."""
+    """The settings of the dates, as in `recipes/dates.toml`."""
     characters = TokenizerConfig(kind="characters")
     return RunConfig(
         data=DataConfig(train="train.tsv", valid="valid.tsv", test="test.tsv"),
@@ -230,10 +230,10 @@ def pronounce_demo(
     valid_share: float = 0.005,
     test_share: float = 0.016,
 ) -> Demo:
-    """English spellings to phonemes, from the CMU Pronouncing Dictionary."""
+    """The demo that converts English spellings to phonemes (CMU Pronouncing Dictionary)."""
     data = make_pronunciations(seed, valid_share=valid_share, test_share=test_share)
     known = {item.word for item in (*data.train, *data.valid, *data.test)}
-    some = data.test[:: max(1, len(data.test) // 8)][:8]
+    samples = data.test[:: max(1, len(data.test) // 8)][:8]
     return Demo(
         name="pronounce",
         title="Spelling to pronunciation",
@@ -249,13 +249,13 @@ def pronounce_demo(
                 [list(item.pronunciations) for item in data.test],
             )
         ],
-        showcase=[(item.word, list(item.pronunciations)) for item in some]
+        showcase=[(item.word, list(item.pronunciations)) for item in samples]
         + [(word, []) for word in NEW_WORDS if word not in known],
     )
 
 
 def pronounce_config(seed: int = 1, steps: int = PRONOUNCE_STEPS) -> RunConfig:
-    """The run file of the pronunciations; `recipes/pronounce.toml` is the same."""
+    """The settings of the pronunciations, as in `recipes/pronounce.toml`."""
     return RunConfig(
         data=DataConfig(train="train.tsv", valid="valid.tsv", test="test.tsv"),
         seed=seed,
@@ -290,8 +290,8 @@ def _dates(key: str, label: str, examples: Sequence[DateExample]) -> HeldOut:
     )
 
 
-def _keep(demo: Demo) -> Path:
-    """The folder with the demo's data, named after their content, written all or not at all."""
+def _write_data(demo: Demo) -> Path:
+    """Writes the demo's data, completely or not at all, into a folder named by their content."""
     home = default_cache() / "demo"
     with writing_to(home / demo.name):
         home.mkdir(parents=True, exist_ok=True)
@@ -316,8 +316,8 @@ def _score(model: Translator, held: HeldOut, metrics: Sequence[str]) -> dict[str
     return model.evaluate(held.sources, held.references, metrics=metrics).scores
 
 
-def _try_out(model: Translator, showcase: Sequence[tuple[str, list[str]]]) -> list[Sample]:
-    found = model.translate([source for source, _ in showcase])
+def _showcase(model: Translator, showcase: Sequence[tuple[str, list[str]]]) -> list[Sample]:
+    results = model.translate([source for source, _ in showcase])
     return [
         Sample(
             source,
@@ -326,7 +326,7 @@ def _try_out(model: Translator, showcase: Sequence[tuple[str, list[str]]]) -> li
             confidence=result.outputs[0].confidence,
             is_right=result.text in answers if answers else None,
         )
-        for (source, answers), result in zip(showcase, found, strict=True)
+        for (source, answers), result in zip(showcase, results, strict=True)
     ]
 
 

@@ -1,7 +1,7 @@
-"""The CMU Pronouncing Dictionary, split by word: the data of the pronunciation demo.
+"""Data of the pronunciation demo: the CMU Pronouncing Dictionary, split by word.
 
-Read from the file that the package `pronouncing` builds on, not through its interface, which
-first makes an index of rhymes. Training on the data is left to the demo.
+Read from the file that the package `pronouncing` uses, not through its interface, which first makes
+an index of rhymes. `demo.py` trains on the data.
 """
 
 import hashlib
@@ -13,14 +13,14 @@ from pathlib import Path
 from ..errors import ConfigError, MissingExtra
 
 # Words of lower-case letters and apostrophes, with a letter: "a.m." and "able-bodied" are left
-# out, as what their stops and hyphens mean is not spelling.
+# out, because their dots and hyphens are not part of the spelling.
 _WORD = re.compile(r"(?=.*[a-z])[a-z']+")
 _VARIANT = re.compile(r"\(\d+\)$")
 
 
 @dataclass(frozen=True)
 class PronouncedWord:
-    """A spelling and its pronunciations in the dictionary's order, phonemes apart by spaces."""
+    """A spelling and its pronunciations in the dictionary's order, phonemes separated by spaces."""
 
     word: str
     pronunciations: tuple[str, ...]
@@ -38,14 +38,14 @@ class PronunciationData:
 def make_pronunciations(
     seed: int, *, valid_share: float = 0.01, test_share: float = 0.05, stress: bool = False
 ) -> PronunciationData:
-    """The dictionary, each word put in a split by a hash of the seed and its spelling.
+    """The dictionary; a hash of the seed and the spelling determines the split of a word.
 
     Args:
-        stress: Keep the stress digits of vowels ("AH0").
+        stress: keep the stress digits of vowels ("AH0").
 
     Raises:
-        ConfigError: The shares leave nothing to train on.
-        MissingExtra: The package `pronouncing` is not installed.
+        ConfigError: the shares leave nothing to train on.
+        MissingExtra: the package `pronouncing` is not installed.
     """
     if min(valid_share, test_share) < 0 or valid_share + test_share >= 1:
         raise ConfigError(
@@ -92,7 +92,7 @@ def parse_pronunciations(lines: Iterable[str], *, stress: bool = False) -> dict[
 
 
 def write_pronunciations(data: PronunciationData, folder: Path) -> dict[str, Path]:
-    """Write the splits with columns `source` (spelling) and `target` (phonemes); returns paths.
+    """Writes the splits with columns `source` (spelling) and `target` (phonemes); returns paths.
 
     `train.tsv` and `test.tsv` have a line for each pronunciation, `valid.tsv` one for each word,
     with its first pronunciation.
@@ -118,6 +118,6 @@ def _table(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _luck(seed: int, word: str) -> float:
-    """A number in [0, 1) that depends on nothing but the seed and the word."""
+    """A number in [0, 1) that depends only on the seed and the word."""
     digest = hashlib.blake2b(f"{seed}/{word}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64

@@ -93,7 +93,7 @@ class TextGenerator:
             for text, location in zip(prompts, places, strict=True)
         ]
         limits = [self.config.max_length] * len(encoded)
-        hypotheses = self.decoder.find(encoded, self.config, limits, numbers)
+        hypotheses = self.decoder.decode(encoded, self.config, limits, numbers)
         return [
             self._generation(text, prompt, best)
             for text, prompt, best in zip(prompts, encoded, hypotheses, strict=True)
@@ -422,7 +422,7 @@ class LanguageModel(TrainedModel):
 
     @cached_property
     def _prompt_decoder(self) -> PromptDecoder:
-        return self.task.continuing(self.model, self.config.data)
+        return self.task.prompt_decoder(self.model, self.config.data)
 
     def _encode(self, text: str) -> np.ndarray:
         ids = np.concatenate(list(self.task.codec.encode_running(pieces_of(text))))

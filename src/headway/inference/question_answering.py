@@ -101,7 +101,7 @@ class Answerer(Predictor):
         _check_question(text, location)
         [encoded] = self.task.encode(text[:1], text[1:])
         self._check_room(len(encoded.question), location, remedy)
-        windows = self.task.passages(encoded)
+        windows = self.task.windows_of(encoded)
         return sum(len(encoded.question) + window.stop - window.start for window in windows)
 
     def inspect_inputs(self, text: Question) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
@@ -118,7 +118,7 @@ class Answerer(Predictor):
         [encoded] = self.task.encode(text[:1], text[1:])
         best = answer.candidates[:1]
         span = tokens_at(encoded.document[:, 1:], best[0].start, best[0].end) if best else None
-        window = self.task.window(self.task.passages(encoded), span)
+        window = self.task.choose_window(self.task.windows_of(encoded), span)
         batch, _ = self.task.tensors([encoded], [window])
         return batch, outputs
 

@@ -221,7 +221,7 @@ class RequestEncoder:
             if term.is_in(decoded, ended=False):
                 raise DataError(
                     f"{location}: the prefix {text!r} says {term.text!r}, which is forbidden, and "
-                    "no output can do both; take one of them away"
+                    "no output can do both; remove one of them"
                 )
 
     def _terms(self, request: TranslationRequest, text: str, location: str) -> Constraints:

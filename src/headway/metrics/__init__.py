@@ -1,5 +1,5 @@
-"""Figures of merit: plain text and numbers in, `Score` with interval and signature out.
+"""Metrics: functions of plain texts and numbers that return a `Score` with interval and signature.
 
-One noun per file. Nothing here knows of models, runs or tensors. Everywhere, `references[i]` is the
-reference of output i, or a list of references of which the nearest counts.
+One topic per file. No metric knows about models, runs or tensors. Everywhere, `references[i]` is
+the reference of output i, or a list of references of which the nearest counts.
 """

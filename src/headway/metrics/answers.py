@@ -1,8 +1,8 @@
-"""Answers to questions, counted as SQuAD counts them: exact match and F1 of words.
+"""Answers to questions, scored as by SQuAD: exact match and F1 of words.
 
-Both compare answers in lower case, without punctuation, articles and extra white space, with
-whichever right answer is the nearest (Rajpurkar et al. 2016). A question without an answer has an
-empty list of right ones, and the empty output is right for it alone (Rajpurkar et al. 2018).
+Both compare answers in lower case, without punctuation, articles and extra white space, with the
+nearest reference (Rajpurkar et al. 2016). A question without an answer has an empty list of
+references, and only the empty output is correct for it (Rajpurkar et al. 2018).
 """
 
 import re
@@ -16,22 +16,22 @@ from ..errors import DataError
 from .interval import SEED, bootstrap, wilson
 from .score import Score
 
-# Of ASCII alone, as in SQuAD's own program; a typographic quotation mark is part of its word.
+# ASCII only, as in SQuAD's own program; a typographic quotation mark is part of its word.
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 RightAnswers = Sequence[Sequence[str]]
-"""Of each question all that count as right; none if it has no answer."""
+"""The correct answers to each question; none if it has no answer."""
 
 
 def normal_answer(text: str) -> str:
-    """What of an answer is compared."""
+    """An answer in the form that is compared."""
     plain = text.lower().translate(_WITHOUT_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", plain).split())
 
 
 def exact_answers(outputs: Sequence[str], references: RightAnswers) -> Score:
-    """Share of questions whose output is one of the right answers, in percent."""
+    """Share of questions whose output is one of the correct answers, in percent."""
     rows = _normal(outputs, references)
     right = sum(output in answers for output, answers in rows)
     low, high = wilson(right, len(rows))
@@ -40,7 +40,7 @@ def exact_answers(outputs: Sequence[str], references: RightAnswers) -> Score:
 
 
 def answer_f1(outputs: Sequence[str], references: RightAnswers, resamples: int = 0) -> Score:
-    """Mean over questions of the F1 of words, in percent, with a bootstrap interval."""
+    """Mean F1 of words over questions, in percent, with a bootstrap interval."""
     rows = _normal(outputs, references)
     values = [max(_f1(output, answer) for answer in answers) for output, answers in rows]
     statistics = np.array([[value, 1.0] for value in values])
@@ -53,30 +53,30 @@ def answer_f1(outputs: Sequence[str], references: RightAnswers, resamples: int =
 
 
 def _normal(outputs: Sequence[str], references: RightAnswers) -> list[tuple[str, list[str]]]:
-    """Each output with its right answers, all as they are compared.
+    """Each output and its correct answers, in the form that is compared.
 
     Raises:
         DataError: nothing to score, or numbers differ.
     """
     if len(outputs) != len(references):
         raise DataError(
-            f"{len(outputs)} answers but {len(references)} lists of right ones; expected one list "
-            "for each"
+            f"{len(outputs)} answers but {len(references)} lists of references; expected one "
+            "list for each"
         )
     if not outputs:
         raise DataError("no answers to score: got 0, expected at least 1; check the input")
     rows = []
     for output, answers in zip(outputs, references, strict=True):
-        # An answer of which nothing is left, such as "The", is as good as none.
+        # An answer of which nothing is left, such as "The", counts as no answer.
         right = [normal for normal in map(normal_answer, answers) if normal]
         rows.append((normal_answer(output), right or [""]))
     return rows
 
 
 def _f1(output: str, answer: str) -> float:
-    """`2 x common words / all words` of two normal answers; nothing matches nothing alone."""
-    ours, theirs = output.split(), answer.split()
-    if not ours or not theirs:
-        return float(ours == theirs)
-    common = (Counter(ours) & Counter(theirs)).total()
-    return 2 * common / (len(ours) + len(theirs))
+    """`2 x common words / all words` of two normal answers; an empty one matches only another."""
+    predicted, right = output.split(), answer.split()
+    if not predicted or not right:
+        return float(predicted == right)
+    common = (Counter(predicted) & Counter(right)).total()
+    return 2 * common / (len(predicted) + len(right))

@@ -1,14 +1,14 @@
-"""Entities in tagged sentences: what the tags say, and how many of them are found (F1).
+"""Entities in tagged sentences: precision, recall and F1, and the accuracy of tags.
 
-Counted as seqeval counts: an entity is right if its type, its first and its last word are, and F1
-is over all entities of all sentences. Tags are `O`, `B-TYPE` and `I-TYPE`; a reading says what
-begins an entity:
+Counted as by seqeval: an entity is correct if its type, its first and its last word are, and F1 is
+over all entities of all sentences. Tags are `O`, `B-TYPE` and `I-TYPE`. A reading defines the tags
+that start an entity:
 
 - `lenient`, seqeval's default and that of the CoNLL script: `B`, and `I` after another type or `O`;
-- `bio`, its strict mode for IOB2: `B` alone; an `I` that goes on with nothing is no entity;
-- `iob1`, its strict mode for IOB1: `I`, and `B` only behind an entity of the same type;
-- `plain`, which seqeval has not: tags have no prefixes, and each word with another tag than `O` is
-  an entity of its own, so that without `O` F1 is the share of right tags.
+- `bio`, its strict mode for IOB2: only `B`; an `I` that continues no entity is ignored;
+- `iob1`, its strict mode for IOB1: `I`, and `B` only after an entity of the same type;
+- `plain`, not in seqeval: tags have no prefixes, and each word with a tag other than `O` is an
+  entity, so that without `O` F1 is the share of correct tags.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,22 +33,22 @@ def entities(tags: Tags, reading: Reading = "lenient") -> list[Entity]:
     if reading == "plain":
         return [(tag, i, i + 1) for i, tag in enumerate(tags) if tag != OUTSIDE]
     parts = [_parts(tag) for tag in tags]
-    found = []
+    result = []
     start = 0
     while start < len(parts):
         stop = start + 1
         if _BEGINS[reading](parts, start):
-            kind = parts[start][1]
-            while stop < len(parts) and parts[stop] == ("I", kind):
+            entity_type = parts[start][1]
+            while stop < len(parts) and parts[stop] == ("I", entity_type):
                 stop += 1
             if reading != "iob1" or not _is_cut_short(parts, stop):
-                found.append((kind, start, stop))
+                result.append((entity_type, start, stop))
         start = stop
-    return found
+    return result
 
 
 def _parts(tag: str) -> tuple[str, str]:
-    """Prefix and type."""
+    """Prefix and type of a tag."""
     return tag[:1], tag[1:].removeprefix("-")
 
 
@@ -64,14 +64,14 @@ def _begins_with_b(parts: Parts, i: int) -> bool:
 
 
 def _begins_iob1(parts: Parts, i: int) -> bool:
-    """`B` only tells an entity from one of the same type before it; elsewhere it says nothing."""
-    prefix, kind = parts[i]
+    """`B` separates an entity from a preceding one of the same type; elsewhere it is ignored."""
+    prefix, entity_type = parts[i]
     if prefix == "B":
-        return i > 0 and parts[i - 1][0] != OUTSIDE and parts[i - 1][1] == kind
+        return i > 0 and parts[i - 1][0] != OUTSIDE and parts[i - 1][1] == entity_type
     return prefix == "I"
 
 
-# An `I` that goes on with an entity is passed over with it and never asked about.
+# An `I` that continues an entity is skipped with it and never tested.
 _BEGINS: dict[str, Callable[[Parts, int], bool]] = {
     "lenient": _begins_anywhere,
     "bio": _begins_with_b,
@@ -80,7 +80,7 @@ _BEGINS: dict[str, Callable[[Parts, int], bool]] = {
 
 
 def _is_cut_short(parts: Parts, stop: int) -> bool:
-    """Whether a lone `B` has a `B` of another type behind it, which makes both void in IOB1."""
+    """Whether a `B` of another type follows a lone `B`, which makes both invalid in IOB1."""
     return (
         stop < len(parts)
         and parts[stop - 1][0] == parts[stop][0] == "B"
@@ -105,7 +105,7 @@ def entity_precision(
     reading: Reading = "lenient",
     resamples: int = 0,
 ) -> Score:
-    """Share of the entities in the outputs that are right."""
+    """Share of the predicted entities that are correct."""
     name = "precision"
     return _score(name, name, _precision, outputs, references, reading, resamples)
 
@@ -116,14 +116,14 @@ def entity_recall(
     reading: Reading = "lenient",
     resamples: int = 0,
 ) -> Score:
-    """Share of the entities in the references that were found."""
+    """Share of the reference entities that were predicted."""
     return _score("recall", "recall", _recall, outputs, references, reading, resamples)
 
 
 def tag_accuracy(outputs: Sequence[Tags], references: Sequence[Tags]) -> Score:
-    """Share of words whose tag is right, `O` included, in percent, with Wilson's interval."""
+    """Share of words whose tag is correct, `O` included, in percent, with Wilson's interval."""
     pairs = [pair for sentence in _aligned(outputs, references) for pair in sentence]
-    n, right = len(pairs), sum(one == other for one, other in pairs)
+    n, right = len(pairs), sum(tag == reference for tag, reference in pairs)
     if not n:
         raise DataError("no tags to score: got 0 words, expected at least 1; check the input")
     low, high = wilson(right, n)
@@ -132,7 +132,7 @@ def tag_accuracy(outputs: Sequence[Tags], references: Sequence[Tags]) -> Score:
 
 
 Sums = NDArray[np.float64]
-"""Entities that are right, predicted, and true."""
+"""Numbers of correct, predicted and true entities."""
 
 
 def _precision(sums: Sums) -> float:
@@ -179,7 +179,7 @@ def _aligned(
     """Output and reference of each word, sentence by sentence.
 
     Raises:
-        DataError: nothing to score, or numbers of sentences or of words differ.
+        DataError: there is nothing to score, or the numbers of sentences or words differ.
     """
     if len(outputs) != len(references):
         raise DataError(
@@ -188,10 +188,10 @@ def _aligned(
         )
     if not outputs:
         raise DataError("no sentences to score: got 0, expected at least 1; check the input")
-    for number, (one, other) in enumerate(zip(outputs, references, strict=True), 1):
-        if len(one) != len(other):
+    for number, (tags, reference) in enumerate(zip(outputs, references, strict=True), 1):
+        if len(tags) != len(reference):
             raise DataError(
-                f"sentence {number} has {len(one)} tags and its reference {len(other)}; expected "
-                "one for each word"
+                f"sentence {number} has {len(tags)} tags and its reference {len(reference)}; "
+                "expected one for each word"
             )
-        yield list(zip(one, other, strict=True))
+        yield list(zip(tags, reference, strict=True))

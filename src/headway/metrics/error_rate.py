@@ -1,7 +1,7 @@
-"""Error rates: by edit distance over words, characters or phonemes, and of whole outputs.
+"""Error rates: edit distance over words, characters or phonemes, and wrong outputs.
 
-Where several references exist the nearest one counts. Nothing is normalised: case and punctuation
-are part of a word.
+Of several references the nearest counts. Nothing is normalised: case and punctuation are part of a
+word.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -14,7 +14,7 @@ from .score import Score
 
 
 def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
-    """Levenshtein distance: fewest insertions, deletions and substitutions.
+    """Levenshtein distance: the smallest number of insertions, deletions and substitutions.
 
     Bit-parallel (Myers 1999 in the form of Hyyrö 2003): a whole column of the table is two Python
     integers, one bit per symbol of `first`, so one symbol of `second` costs a few operations.
@@ -22,13 +22,13 @@ def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
     n = len(first)
     if n == 0:
         return len(second)
-    where: dict[Hashable, int] = {}
+    bits: dict[Hashable, int] = {}  # the positions of each symbol in `first`
     for i, symbol in enumerate(first):
-        where[symbol] = where.get(symbol, 0) | 1 << i
+        bits[symbol] = bits.get(symbol, 0) | 1 << i
     ones, last = (1 << n) - 1, 1 << (n - 1)
     rises, falls, distance = ones, 0, n  # vertical differences +1 and -1 of the current column
     for symbol in second:
-        match = where.get(symbol, 0)
+        match = bits.get(symbol, 0)
         vertical = match | falls
         diagonal = (((match & rises) + rises) ^ rises) | match
         up, down = falls | (ones & ~(diagonal | rises)), rises & diagonal
@@ -42,10 +42,10 @@ def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
 
 
 def sequence_error_rate(outputs: Sequence[str], references: References) -> Score:
-    """Share of outputs that are none of their references, in percent.
+    """Share of outputs that equal none of their references, in percent.
 
-    Compared is what stands between spaces. Papers on grapheme-to-phoneme conversion call this the
-    word error rate: one entry per distinct word, wrong as a whole or right as a whole.
+    White space separates the compared symbols. Papers on grapheme-to-phoneme conversion call this
+    the word error rate: each distinct word is one entry, correct or wrong as a whole.
     """
     rows = alternatives(outputs, references)
     wrong = sum(
@@ -64,7 +64,7 @@ def word_error_rate(
     seed: int = SEED,
 ) -> Score:
     """Edits to the nearest reference over its length in words, in percent, as for speech."""
-    key = "wer|edits-of-words"  # what format 1 of run directories called `wer` is `ser`
+    key = "wer|edits-of-words"  # `wer` of run directories of format 1 is `ser`
     return _edit_rate("WER", key, str.split, outputs, references, resamples, seed)
 
 
@@ -74,9 +74,9 @@ def phoneme_error_rate(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Score:
-    """Edits to the nearest reference over its length, symbols between spaces, in percent.
+    """Edits to the nearest reference over its length in symbols between spaces, in percent.
 
-    For symbols that are words this is `word_error_rate`.
+    If the symbols are words, this is `word_error_rate`.
     """
     return _edit_rate("PER", "per", str.split, outputs, references, resamples, seed)
 

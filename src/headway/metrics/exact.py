@@ -1,4 +1,4 @@
-"""Exact match: the share of outputs that are the reference, character for character."""
+"""Exact match: the share of outputs that equal the reference, character by character."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from .score import Score
 def exact_match(outputs: Sequence[str], references: References) -> Score:
     """Share of outputs equal to one of their references, in percent, with Wilson's interval.
 
-    Nothing is normalised: case, spaces and Unicode forms count.
+    Nothing is normalised: case, spaces and Unicode forms matter.
     """
     rows = alternatives(outputs, references)
     right = sum(output in row for output, row in zip(outputs, rows, strict=True))

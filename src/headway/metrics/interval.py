@@ -1,6 +1,6 @@
-"""95% intervals: the bootstrap for scores made of summed statistics, Wilson's for shares.
+"""95% intervals: the bootstrap for scores of summed statistics, Wilson's for shares.
 
-What the statistics mean is left to the metrics.
+The metrics define the statistics.
 """
 
 import math
@@ -20,9 +20,9 @@ def bootstrap(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> tuple[float, float]:
-    """Ends of the central 95% of `score` over resampled test sets (Koehn 2004).
+    """The central 95% of `score` over resampled test sets, as (low, high) (Koehn 2004).
 
-    Draws one test set at a time, so that memory does not grow with the number of resamples.
+    Draws one test set at a time, so memory does not grow with the number of resamples.
 
     Args:
         statistics: one row per sentence; the score of a test set depends on its column sums only.
@@ -41,12 +41,12 @@ def bootstrap(
 def wilson(right: int, n: int) -> tuple[float, float]:
     """Wilson's score interval for a share, in [0, 1] (Wilson 1927).
 
-    Unlike the bootstrap it stays honest near 0 and 1: 1000 right of 1000 gives 0.996, not 1.
+    Unlike the bootstrap it is valid near 0 and 1: for 1000 right of 1000 it starts at 0.996, not 1.
     """
     share, z2 = right / n, Z95 * Z95
     centre = share + z2 / (2 * n)
     spread = Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    # Where all or none is right one end is exactly 1 or 0; rounding must not move it.
+    # If all or none are right, one end is exactly 1 or 0; rounding must not change it.
     low = 0.0 if right == 0 else (centre - spread) / (1 + z2 / n)
     high = 1.0 if right == n else (centre + spread) / (1 + z2 / n)
     return low, high

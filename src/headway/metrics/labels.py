@@ -1,4 +1,4 @@
-"""How often labels are right: accuracy, and macro F1, for which every class counts alike."""
+"""Metrics of labels: accuracy, and macro F1, in which every class has the same weight."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ from .score import Score
 
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Score:
-    """Share of outputs that are the reference, in percent, with Wilson's interval."""
-    alternatives(outputs, references)  # refuses lists that are empty or do not fit
+    """Share of outputs that equal the reference, in percent, with Wilson's interval."""
+    alternatives(outputs, references)  # refuses empty lists and lists of different lengths
     n = len(references)
-    right = sum(one == other for one, other in zip(outputs, references, strict=True))
+    right = sum(output == label for output, label in zip(outputs, references, strict=True))
     low, high = wilson(right, n)
     signature = f"accuracy|n:{n}|interval:wilson95"
     return Score("accuracy", 100 * right / n, 100 * low, 100 * high, signature)
@@ -24,14 +24,14 @@ def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Score:
 def macro_f1(outputs: Sequence[str], references: Sequence[str], resamples: int = 0) -> Score:
     """Mean of `2 tp / (predicted + true)` over the classes, in percent, with a bootstrap interval.
 
-    The classes are those that occur among outputs or references, in each resampled set anew.
+    The classes are those that occur in outputs or references, in each resampled set separately.
     """
-    alternatives(outputs, references)  # refuses lists that are empty or do not fit
-    number = {label: i for i, label in enumerate(sorted({*outputs, *references}))}
-    predicted = _one_hot([number[label] for label in outputs], len(number))
-    true = _one_hot([number[label] for label in references], len(number))
+    alternatives(outputs, references)  # refuses empty lists and lists of different lengths
+    index = {label: i for i, label in enumerate(sorted({*outputs, *references}))}
+    predicted = _one_hot([index[label] for label in outputs], len(index))
+    true = _one_hot([index[label] for label in references], len(index))
     statistics = np.concatenate([predicted * true, predicted + true], axis=1)  # (n, 2C)
-    signature = f"macro_f1|classes:{len(number)}|n:{len(references)}"
+    signature = f"macro_f1|classes:{len(index)}|n:{len(references)}"
     low = high = None
     if resamples:
         signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
@@ -41,13 +41,13 @@ def macro_f1(outputs: Sequence[str], references: Sequence[str], resamples: int =
 
 def _macro_f1(sums: NDArray[np.float64]) -> float:
     both, either = np.split(sums, 2)
-    there = either > 0
-    return float(100 * np.mean(2 * both[there] / either[there]))
+    occurs = either > 0
+    return float(100 * np.mean(2 * both[occurs] / either[occurs]))
 
 
-def _one_hot(numbers: Sequence[int], size: int) -> NDArray[np.float64]:
-    rows = np.zeros((len(numbers), size))
-    rows[np.arange(len(numbers)), numbers] = 1.0
+def _one_hot(indices: Sequence[int], size: int) -> NDArray[np.float64]:
+    rows = np.zeros((len(indices), size))
+    rows[np.arange(len(indices)), indices] = 1.0
     return rows
 
 

@@ -1,6 +1,6 @@
-"""A row of the tables of metrics: a function of outputs and references, and how to call it.
+"""`Metric`: a row of a table of metrics, with a function of outputs and references.
 
-The tables are beside the functions: `TEXT_METRICS`, `LABEL_METRICS`, `VALUE_METRICS`.
+The tables are next to the functions: `TEXT_METRICS`, `LABEL_METRICS`, `VALUE_METRICS`.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ class Metric:
     """A metric of outputs against references.
 
     Attributes:
-        label: how reports name it.
+        label: its name in reports.
         function: from outputs and references to a `Score`.
-        lower_is_better: whether it counts errors.
-        is_usual: whether `evaluate` measures it by default.
-        takes_tokenized: whether `function` must know that texts are tokenised already.
-        takes_resamples: whether its interval is a bootstrap, whose size `function` takes.
+        lower_is_better: whether a lower value is better.
+        is_usual: whether `evaluate` computes it by default.
+        takes_tokenized: whether `function` has the parameter `tokenized`.
+        takes_resamples: whether `function` has the parameter `resamples`, for a bootstrap interval.
     """
 
     label: str
@@ -37,11 +37,11 @@ class Metric:
         tokenized: bool = False,
         resamples: int = 0,
     ) -> Score:
-        """The metric of outputs against references.
+        """The score of outputs against references.
 
         Args:
-            tokenized: both sides are tokenised already, with spaces between words.
-            resamples: size of the bootstrap; 0 leaves out an interval that needs one.
+            tokenized: both sides are already tokenised, with spaces between words.
+            resamples: size of the bootstrap; 0 omits intervals that need one.
         """
         options: dict[str, int] = {}
         if self.takes_tokenized:

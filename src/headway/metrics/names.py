@@ -19,9 +19,9 @@ DISPLAY_NAMES = {
     "next_accuracy": "Next sentences",
     "token_accuracy": "Tokens",
 }
-"""By the name in run files; the others are abbreviations."""
+"""Display names by the name in run files; all other metrics are abbreviations."""
 
 
 def display_name(metric: str) -> str:
-    """The name of a metric for people."""
+    """The display name of a metric."""
     return DISPLAY_NAMES.get(metric, metric.upper())

@@ -1,6 +1,6 @@
-"""Warnings about outputs that look strange whatever the score says.
+"""Flags for suspicious outputs, independent of any score.
 
-Each flag is a definition anyone can check by eye; none of them changes a score.
+Each flag has a definition that a reader can check by eye; no flag changes a score.
 """
 
 import re
@@ -10,8 +10,8 @@ from statistics import median
 
 from ..errors import DataError
 
-TIMES = 4  # a piece that stands this often in a row is a loop
-LONGEST_WORDS = 8  # longest piece looked for, in words
+TIMES = 4  # a piece that occurs this often in a row is a loop
+LONGEST_WORDS = 8  # longest repeated piece, in words
 REFERENCE_BOUNDS = (0.5, 2.0)
 SOURCE_BOUNDS = (1 / 3, 3.0)
 SLACK = 10  # differences of this many characters or fewer are never outliers
@@ -22,19 +22,19 @@ _CHARACTER_LOOP = re.compile(r"(.)\1{11}|(..)\2{5}|(.{3,32}?)\3{3}", re.DOTALL)
 
 @dataclass(frozen=True)
 class Flags:
-    """Line numbers, counted from 1, of the outputs that carry each flag.
+    """Line numbers, from 1, of the outputs with each flag.
 
     Attributes:
-        repetition: a piece of 1 to 8 words stands 4 or more times in a row, or a piece of 1 to 32
+        repetition: a piece of 1 to 8 words occurs 4 or more times in a row, or a piece of 1 to 32
             characters does and covers 12 characters or more; and neither the source nor a
-            reference has such a loop itself.
-        empty: nothing but white space came out for a source that had something.
-        copied: the output is the source, apart from case and outer white space, and the reference
-            (if there is one) is not.
+            reference has such a loop.
+        empty: the output is only white space, the source is not.
+        copied: the output equals the source, apart from case and outer white space, and no
+            reference does.
         length: the output, in characters, is shorter than 0.5 or longer than 2 times every
             reference; without references, shorter than 1/3 or longer than 3 times the
             source length times the median ratio of output to source over all lines. A difference
-            of at most 10 characters is never an outlier, and empty outputs are not counted again.
+            of at most 10 characters is never an outlier, and empty outputs are not flagged again.
     """
 
     n: int
@@ -49,7 +49,7 @@ class Flags:
         return {name: len(lines) for name, lines in self._lines().items()}
 
     def to_dict(self) -> dict[str, dict[str, int | list[int]]]:
-        """Count and lines per flag, for scripts."""
+        """Count and lines per flag, as plain data."""
         return {
             name: {"count": len(lines), "lines": list(lines)}
             for name, lines in self._lines().items()
@@ -69,7 +69,7 @@ def flags(
     outputs: Sequence[str],
     references: Sequence[str] | Sequence[Sequence[str]] | None = None,
 ) -> Flags:
-    """Look over a whole test set; `Flags` gives the definitions.
+    """Checks a whole test set; `Flags` defines the flags.
 
     Raises:
         DataError: the numbers of lines differ.
@@ -82,19 +82,19 @@ def flags(
             )
     expected = _alternatives(references, len(outputs))
     typical = _typical_ratio(sources, outputs)
-    found: dict[str, list[int]] = {"repetition": [], "empty": [], "copied": [], "length": []}
+    flagged: dict[str, list[int]] = {"repetition": [], "empty": [], "copied": [], "length": []}
     for number, (source, output, row) in enumerate(
         zip(sources, outputs, expected, strict=True), start=1
     ):
         if _loops(output) and not any(_loops(text) for text in (source, *row)):
-            found["repetition"].append(number)
+            flagged["repetition"].append(number)
         if source.strip() and not output.strip():
-            found["empty"].append(number)
+            flagged["empty"].append(number)
         elif _is_outlier(source, output, row, typical):
-            found["length"].append(number)
+            flagged["length"].append(number)
         if _is_copied(source, output, row):
-            found["copied"].append(number)
-    return Flags(n=len(outputs), **{name: tuple(lines) for name, lines in found.items()})
+            flagged["copied"].append(number)
+    return Flags(n=len(outputs), **{name: tuple(lines) for name, lines in flagged.items()})
 
 
 def _alternatives(
@@ -117,10 +117,10 @@ def _loops(text: str) -> bool:
 
 
 def _is_copied(source: str, output: str, row: list[str]) -> bool:
-    same = output.strip().casefold()
-    if not same or same != source.strip().casefold():
+    folded = output.strip().casefold()
+    if not folded or folded != source.strip().casefold():
         return False
-    return all(same != text.strip().casefold() for text in row)
+    return all(folded != text.strip().casefold() for text in row)
 
 
 def _typical_ratio(sources: Sequence[str], outputs: Sequence[str]) -> float:

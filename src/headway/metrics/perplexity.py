@@ -1,7 +1,7 @@
-"""How surprised a model is: cross-entropy, perplexity and bits, from negative log likelihoods.
+"""Cross-entropy, perplexity and bits per unit, from negative log likelihoods.
 
-Natural logarithms come in, as one sum, or as sums of the parts of a text (lines, windows), over
-which the bootstrap then gives an interval.
+Inputs are natural logarithms: one sum, or the sums of the parts of a text (lines, windows), over
+which the bootstrap computes an interval.
 """
 
 import math
@@ -21,13 +21,13 @@ def cross_entropy(nll: ArrayLike, n_tokens: ArrayLike, resamples: int = 0) -> Sc
 
 
 def perplexity(nll: ArrayLike, n_tokens: ArrayLike, resamples: int = 0) -> Score:
-    """exp(mean negative log likelihood per token); infinite where that is beyond a float."""
+    """exp(mean negative log likelihood per token); infinite if it exceeds a float."""
     name = "perplexity"
     return _score(name, "perplexity|per:token", "tokens", nll, n_tokens, resamples, _exp)
 
 
 def word_perplexity(nll: ArrayLike, n_words: ArrayLike, resamples: int = 0) -> Score:
-    """The same per word, whatever the tokens; words are what stands between white space."""
+    """exp(mean negative log likelihood per word); white space separates words."""
     signature = "perplexity|per:word|words:white-space"
     return _score("word perplexity", signature, "words", nll, n_words, resamples, _exp)
 
@@ -61,7 +61,7 @@ def _bits(mean: float) -> float:
 def _score(
     name: str,
     signature: str,
-    what: str,
+    unit: str,
     nll: ArrayLike,
     counts: ArrayLike,
     resamples: int,
@@ -70,14 +70,15 @@ def _score(
     """`of_mean` of the mean over all counts.
 
     Args:
+        unit: name of the counted units in messages.
         nll: the sum, or one sum for each part.
-        counts: the same for what is divided by.
+        counts: the number of units, in all or in each part.
     """
     parts = np.stack([np.atleast_1d(nll), np.atleast_1d(counts)], axis=1).astype(np.float64)
     total, count = parts.sum(axis=0)
     if round(count) < 1:
         raise DataError(
-            f"no {what} to score: got a count of {round(count)}, expected at least 1; "
+            f"no {unit} to score: got a count of {round(count)}, expected at least 1; "
             "check the input"
         )
     low = high = None

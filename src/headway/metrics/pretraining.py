@@ -1,6 +1,6 @@
-"""How much of what was damaged a model restores: loss and share of right answers.
+"""Metrics of pre-training: loss and accuracy of the predictions that restore corrupted text.
 
-Statistics come by example: what an example asks goes together when sets are resampled.
+Statistics are per example: the bootstrap resamples examples, not single predictions.
 """
 
 import numpy as np
@@ -11,44 +11,44 @@ from .interval import SEED, bootstrap, wilson
 from .score import Score
 
 
-def restored_loss(what: str, nll: ArrayLike, counts: ArrayLike, resamples: int = 0) -> Score:
-    """Mean negative log likelihood of the right answer, in nats.
+def restored_loss(part: str, nll: ArrayLike, counts: ArrayLike, resamples: int = 0) -> Score:
+    """Mean negative log likelihood of the labels, in nats.
 
     Args:
-        what: is asked for, such as `masked`.
+        part: the part of the loss, such as `masked`.
         nll: the sum of each example.
-        counts: how much each example asks.
+        counts: the number of labels of each example.
     """
-    parts = _parts(what, nll, counts)
+    statistics = _statistics(part, nll, counts)
     low = high = None
-    signature = f"nats|per:{what}"
-    if resamples and len(parts) > 1:
+    signature = f"nats|per:{part}"
+    if resamples and len(statistics) > 1:
         signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
-        low, high = bootstrap(parts, lambda sums: sums[0] / max(sums[1], 1), resamples)
-    total, count = parts.sum(axis=0)
-    return Score(f"{what} loss", total / count, low, high, f"{signature}|n:{round(count)}")
+        low, high = bootstrap(statistics, lambda sums: sums[0] / max(sums[1], 1), resamples)
+    total, count = statistics.sum(axis=0)
+    return Score(f"{part} loss", total / count, low, high, f"{signature}|n:{round(count)}")
 
 
-def restored_share(what: str, right: ArrayLike, counts: ArrayLike, resamples: int = 0) -> Score:
-    """Share of right answers in percent.
+def restored_share(part: str, right: ArrayLike, counts: ArrayLike, resamples: int = 0) -> Score:
+    """Share of correct predictions in percent.
 
-    The interval is Wilson's where no example asks more than once, or else from resampling.
+    The interval is Wilson's if no example has more than one label, otherwise a bootstrap.
     """
-    parts = _parts(what, right, counts)
-    total, count = (round(value) for value in parts.sum(axis=0))
+    statistics = _statistics(part, right, counts)
+    total, count = (round(value) for value in statistics.sum(axis=0))
     low = high = None
-    signature = f"accuracy|of:{what}"
-    if resamples and parts[:, 1].max() <= 1:
+    signature = f"accuracy|of:{part}"
+    if resamples and statistics[:, 1].max() <= 1:
         signature += "|interval:wilson95"
         low, high = (100 * end for end in wilson(total, count))
-    elif resamples and len(parts) > 1:
+    elif resamples and len(statistics) > 1:
         signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
-        low, high = bootstrap(parts, lambda sums: 100 * sums[0] / max(sums[1], 1), resamples)
-    return Score(f"{what} accuracy", 100 * total / count, low, high, f"{signature}|n:{count}")
+        low, high = bootstrap(statistics, lambda sums: 100 * sums[0] / max(sums[1], 1), resamples)
+    return Score(f"{part} accuracy", 100 * total / count, low, high, f"{signature}|n:{count}")
 
 
-def _parts(what: str, values: ArrayLike, counts: ArrayLike) -> np.ndarray:
-    parts = np.stack([np.atleast_1d(values), np.atleast_1d(counts)], axis=1).astype(np.float64)
-    if round(parts[:, 1].sum()) < 1:
-        raise DataError(f"nothing to score: no {what} is asked for in all of the data; give more")
-    return parts
+def _statistics(part: str, values: ArrayLike, counts: ArrayLike) -> np.ndarray:
+    statistics = np.stack([np.atleast_1d(values), np.atleast_1d(counts)], axis=1).astype(np.float64)
+    if round(statistics[:, 1].sum()) < 1:
+        raise DataError(f"nothing to score: the data have no label for {part!r}; add more data")
+    return statistics

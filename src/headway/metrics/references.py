@@ -1,4 +1,4 @@
-"""The one shape references have inside the metrics: a list of alternatives for every output."""
+"""References in the form that metrics use: a list of alternatives for every output."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ def alternatives(outputs: Sequence[str], references: References) -> list[list[st
     """A non-empty list of references for each output.
 
     Raises:
-        DataError: nothing to score, lengths differ, or an output has no reference at all.
+        DataError: there is nothing to score, lengths differ, or an output has no reference.
     """
     if len(outputs) != len(references):
         raise DataError(
@@ -31,6 +31,6 @@ def alternatives(outputs: Sequence[str], references: References) -> list[list[st
 
 
 def count_label(references: Sequence[Sequence[str]]) -> str:
-    """How many references there are, for signatures: a number, or `var` if it varies."""
+    """The number of references per output, for signatures, or `var` if it varies."""
     sizes = {len(items) for items in references}
     return str(sizes.pop()) if len(sizes) == 1 else "var"

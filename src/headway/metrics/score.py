@@ -1,15 +1,15 @@
-"""What every metric returns: a figure, how sure it is, and how it was counted."""
+"""`Score`, the result of every metric: a value, its interval and its signature."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Score:
-    """One figure with its 95% interval; shares and rates are in percent, as BLEU is.
+    """A value with its 95% interval; shares and rates are in percent, like BLEU.
 
     Attributes:
-        low: lower end of the interval, None where no interval was asked for or none exists.
-        signature: how it was counted, enough to count it again.
+        low: lower end of the interval; None if no interval was requested or none exists.
+        signature: all settings needed to compute the score again.
     """
 
     name: str
@@ -19,7 +19,7 @@ class Score:
     signature: str
 
     def to_dict(self) -> dict[str, float | str | None]:
-        """The form scripts read; the name is left to be the key."""
+        """The score as plain data, without the name, which is the key."""
         return {
             "value": self.value,
             "low": self.low,

@@ -1,7 +1,7 @@
 """The table of metrics that compare output texts with reference texts.
 
-A metric is one row of `TEXT_METRICS`: tasks with texts as outputs, the commands, their help and the
-reports know it from there.
+A metric is one row of `TEXT_METRICS`. Tasks with text outputs, the commands, their help and the
+reports read this table.
 """
 
 from .error_rate import (

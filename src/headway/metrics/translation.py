@@ -1,7 +1,7 @@
-"""BLEU, chrF and TER as sacrebleu counts them, with its signatures.
+"""BLEU, chrF and TER of sacrebleu, with its signatures.
 
-Sentence statistics are taken from sacrebleu once; the interval resamples them here, because
-sacrebleu keeps only the half width and holds every resample in memory.
+sacrebleu computes the sentence statistics once; they are resampled here for the interval, because
+sacrebleu returns only the half width and keeps every resample in memory.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ def bleu(
     """Corpus BLEU (Papineni et al. 2002).
 
     Args:
-        tokenized: both sides are tokenised already: words are what stands between spaces.
-        resamples: size of the bootstrap; 0 gives the point score alone, for use during training.
+        tokenized: both sides are already tokenised: spaces separate words.
+        resamples: size of the bootstrap; 0 omits the interval, for use during training.
     """
     metric = BLEU(lowercase=lowercase, tokenize="none" if tokenized else "13a", force=True)
     return _score("BLEU", metric, hypotheses, references, resamples, seed)
@@ -53,8 +53,8 @@ def ter(
 ) -> Score:
     """Translation edit rate (Snover et al. 2006); lower is better.
 
-    Ignores case unless told otherwise, as Tercom and sacrebleu do. Words are what stands between
-    spaces, so there is no `tokenized` to choose.
+    Ignores case by default, as Tercom and sacrebleu do. Spaces separate words, so there is no
+    parameter `tokenized`.
     """
     return _score("TER", TER(case_sensitive=not lowercase), hypotheses, references, resamples, seed)
 
@@ -69,7 +69,7 @@ def _score(
 ) -> Score:
     rows = alternatives(hypotheses, references)
     most = max(len(row) for row in rows)
-    # sacrebleu wants one stream per reference number, None where a line has fewer.
+    # sacrebleu expects one stream per reference index, with None if a line has fewer references.
     streams = [[row[i] if i < len(row) else None for row in rows] for i in range(most)]
     statistics = metric._extract_corpus_statistics(list(hypotheses), streams)  # type: ignore[arg-type]
     value = float(metric._aggregate_and_compute(statistics).score)
@@ -86,5 +86,5 @@ def _score(
 
 
 def _plain(sums: np.ndarray) -> list[int] | list[float]:
-    """Column sums as sacrebleu keeps them: its BLEU prints lengths as integers."""
+    """Column sums in sacrebleu's types: its BLEU prints lengths as integers."""
     return [int(x) if x == int(x) else x for x in sums.tolist()]

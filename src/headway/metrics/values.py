@@ -1,7 +1,7 @@
-"""How near predicted numbers are to the right ones: correlations and squared error.
+"""Metrics of predicted numbers: correlations and squared error.
 
-A correlation tells whether the order (Spearman's) or the straight line (Pearson's) is right and
-nothing of scale; it is from -1 to 1, not in percent, and 0 where either side is all the same.
+A correlation measures whether the order (Spearman's) or the linear relation (Pearson's) is correct,
+whatever the scale. It is from -1 to 1, not in percent, and 0 if one side is constant.
 """
 
 import math
@@ -37,9 +37,9 @@ def mean_squared_error(
     outputs: Sequence[float], references: Sequence[float], resamples: int = 0
 ) -> Score:
     """Mean of the squared differences, with a bootstrap interval."""
-    ours, right = _checked(outputs, references)
-    squares = (ours - right) ** 2
-    signature = f"mse|n:{len(ours)}"
+    predicted, right = _checked(outputs, references)
+    squares = (predicted - right) ** 2
+    signature = f"mse|n:{len(predicted)}"
     low = high = None
     if resamples:
         signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
@@ -58,24 +58,24 @@ def _checked(outputs: Sequence[float], references: Sequence[float]) -> tuple[Num
     return np.asarray(outputs, np.float64), np.asarray(references, np.float64)
 
 
-def _correlation(one: Numbers, other: Numbers) -> float:
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
+def _correlation(x: Numbers, y: Numbers) -> float:
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0
-    one, other = one - one.mean(), other - other.mean()
-    value = float((one / np.linalg.norm(one)) @ (other / np.linalg.norm(other)))
-    return min(1.0, max(-1.0, value))  # rounding may go beyond
+    x, y = x - x.mean(), y - y.mean()
+    value = float((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)))
+    return min(1.0, max(-1.0, value))  # rounding may exceed the bounds
 
 
 def _ranks(values: Numbers) -> Numbers:
-    """From 1 on, ties at the mean of their places."""
+    """The ranks of values, from 1; ties get the mean of their ranks."""
     _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    found: Numbers = (last - (counts - 1) / 2)[group]
-    return found
+    ranks: Numbers = (last - (counts - 1) / 2)[group]
+    return ranks
 
 
 def _score(name: str, value: float, n: int, interval: str, variance: float) -> Score:
-    """With the interval `tanh(atanh(value) +- z sqrt(variance / (n - 3)))`, which needs n > 3."""
+    """A score; its interval is `tanh(atanh(value) +- z sqrt(variance / (n - 3)))` if n > 3."""
     signature = f"{name}|n:{n}"
     if n < 4:
         return Score(name.capitalize(), value, None, None, signature)

@@ -1,1 +1,1 @@
-"""Work made of several runs or of a whole data set: demonstrations, comparisons, reports."""
+"""Measured claims about attention, one file per study."""

@@ -1,6 +1,6 @@
-"""What a study found, in the forms that all studies share: text, page, record, picture.
+"""`Finding`: the result of a study as text, page, record and picture.
 
-Plain data in, text out; measuring is left to the studies.
+Plain data in, text out; the studies measure.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from ..view.text_table import aligned, piped
 
 @dataclass(frozen=True)
 class FindingTable:
-    """Rows of text, the first of them the heading of the columns; `caption` says what they are."""
+    """Rows of text; the first row is the header, `caption` the title."""
 
     rows: Sequence[Sequence[str]]
     caption: str = ""
@@ -23,11 +23,11 @@ class Finding:
     """The result of a study.
 
     Attributes:
-        study: its name, which the files are named after.
-        claim: what was measured, in a sentence.
-        notes: what a reader of the figures has to know.
-        figures: everything that was measured, for scripts.
-        picture: SVG.
+        study: its name, also of its files.
+        claim: the measured quantity, in one sentence.
+        notes: remarks for the reader of the tables.
+        figures: all measurements, as plain data.
+        picture: an SVG drawing.
     """
 
     study: str
@@ -38,11 +38,11 @@ class Finding:
     figures: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The form scripts read."""
+        """The finding as plain data."""
         return {"study": self.study, **self.figures}
 
     def text(self) -> str:
-        """For a terminal."""
+        """The finding for a terminal."""
         parts = [self.claim]
         for table in self.tables:
             lines = "\n".join(aligned(table.rows))
@@ -50,7 +50,7 @@ class Finding:
         return "\n\n".join([*parts, "\n".join(self.notes)])
 
     def markdown(self) -> str:
-        """For a page, with the picture that lies beside it."""
+        """The finding as a page, with a link to the picture in the same folder."""
         parts = [self.claim, f"![{self.claim}]({self.study}.svg)"]
         for table in self.tables:
             lines = "\n".join(piped(table.rows))

@@ -1,7 +1,7 @@
-"""How much of a gradient reaches the word that decides, by how far back it stands.
+"""How much of a gradient reaches the queried word, by its distance.
 
-Recurrent and Transformer language models, as they are made and after learning the task of
-`lookup.py`: the norm of the derivative of the last output by the embedding of what is asked for.
+The norm of the derivative of the last output with respect to the embedding of the queried pair of
+`lookup.py`, for recurrent and Transformer language models, at initialisation and after training.
 """
 
 import copy
@@ -25,7 +25,7 @@ from ..training.progress import Display
 from ..view.svg_charts import Mark, panels
 from .finding import Finding, FindingTable
 from .jacobian import norms
-from .learned import StudyRun, learn
+from .learned import StudyRun, train_models
 from .lookup import PAIRS, VALUES, LookUp, make_lookups
 
 MINUTES = 1.8  # for each model
@@ -35,21 +35,21 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
     "LSTM": {"family": "recurrent_decoder", "cell": "lstm"},
     "Transformer": {"family": "decoder", "d_ff": 128, "n_heads": 4, "layers": 2},
 }
-FLOOR = 1e-8  # added to 1 in single precision, less than this is nothing
+FLOOR = 1e-8  # in single precision, smaller values do not change a sum with 1
 
 
 @dataclass(frozen=True)
 class GradientSizes:
-    """What is learned and measured.
+    """Sizes of the study.
 
     Attributes:
-        length: of every measured text in words, so that distance and length are not taken for each
-            other.
-        before: about the most filler before the pairs of texts to learn from, which are shorter.
-        distances: of the word that is asked for; norms are relative to the first.
-        seeds: of models as they are made; one of each kind is trained.
-        n_measured: texts at each distance whose gradients are taken.
-        n_test: texts at each distance that are answered.
+        length: number of words of every measured text; it is constant, so that only the distance
+            varies.
+        before: about the most filler before the pairs of training texts, which are shorter.
+        distances: distances of the queried word; norms are relative to the first.
+        seeds: number of initialisations that are measured; one model of each type is trained.
+        n_measured: number of texts at each distance for gradients.
+        n_test: number of texts at each distance for accuracy.
     """
 
     length: int = 112
@@ -66,17 +66,17 @@ class GradientSizes:
 
 SIZES = GradientSizes()
 Texts = Mapping[int, Tensor]
-"""Token ids (B, T) by the distance of what is asked for."""
+"""Token ids (B, T) by the distance of the queried word."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found about one kind of model.
+    """The measurements of one type of model.
 
     Attributes:
-        start: norms by distance, of models as they are made, one mapping for each seed.
-        after: the same of the trained one.
-        right: share of right answers of the trained one by distance, with Wilson's interval.
+        start: norms by distance at initialisation, one mapping for each seed.
+        after: norms by distance after training.
+        right: accuracy of the trained model by distance, with Wilson's interval.
     """
 
     start: list[dict[int, float]]
@@ -85,23 +85,23 @@ class Measured:
 
 
 def study_gradients(out: Path, seed: int, minutes: float | None, display: Display) -> Finding:
-    """Trains every model and measures it, and some that were not trained."""
+    """Trains and measures every model; also measures untrained models."""
     sizes, minutes = SIZES, minutes or MINUTES
     distances = sizes.distances
     spread = (distances[0], distances[-1])
     counts = (sizes.n_train, sizes.n_valid, sizes.n_test)
     data = make_lookups(seed, *counts, spread, distances, sizes.length, sizes.before)
     run_files = {name: run_file(name, sizes, seed) for name in MODELS}
-    learned = learn(out, run_files, data, minutes, display)
+    learned = train_models(out, run_files, data, minutes, display)
     measured = {}
     for name, run in learned.items():
-        display.note(f"taking gradients of {name}")
+        display.note(f"computing gradients of {name}")
         measured[name] = _measure(run.model, data.test, sizes, seed)
     return make_finding(measured, learned, sizes, {"seed": seed, "minutes": minutes})
 
 
 def run_file(name: str, sizes: GradientSizes, seed: int) -> RunConfig:
-    """The settings of one language model, over question and answer as one text."""
+    """The settings of one language model; question and answer are one text."""
     model = FAMILIES[MODELS[name]["family"]].config
     return RunConfig(
         task="language",
@@ -125,8 +125,8 @@ def _measure(
     codec, config = trained.task.codec, trained.config.model
     values = _first_tokens(codec, VALUES)
     texts = {
-        d: text_batch(codec.encode_batch([e.source for e in some]), codec.bos)["tgt_in"]
-        for d, some in test.items()
+        d: text_batch(codec.encode_batch([e.source for e in examples]), codec.bos)["tgt_in"]
+        for d, examples in test.items()
     }
     size = trained.model.embedding.size(0)
     start = []
@@ -139,8 +139,8 @@ def _measure(
         start,
         _by_distance(model, texts, values, sizes.n_measured),
         {
-            d: _right(model, texts[d], _first_tokens(codec, [example.answer for example in some]))
-            for d, some in test.items()
+            d: _right(model, texts[d], _first_tokens(codec, [e.answer for e in examples]))
+            for d, examples in test.items()
         },
     )
 
@@ -150,7 +150,7 @@ def _first_tokens(codec: Any, words: Sequence[str]) -> Tensor:
 
 
 def _by_distance(model: Any, texts: Texts, values: Tensor, n: int) -> dict[int, float]:
-    """The mean norm at the word asked for; in double precision, where none becomes zero."""
+    """The mean norm at the queried word, in double precision, so that none underflows."""
     exact = copy.deepcopy(model).double().eval()
     return {
         d: norms(exact, tokens[:n], values)[:, -1 - d].mean().item() for d, tokens in texts.items()
@@ -159,8 +159,8 @@ def _by_distance(model: Any, texts: Texts, values: Tensor, n: int) -> dict[int, 
 
 @torch.inference_mode()
 def _right(model: Any, tokens: Tensor, answers: Tensor) -> Mark:
-    guessed = model.output(model({"tgt_in": tokens})[:, -1]).argmax(-1)
-    right = int((guessed == answers).sum())
+    predicted = model.output(model({"tgt_in": tokens})[:, -1]).argmax(-1)
+    right = int((predicted == answers).sum())
     return Mark(right / len(answers), *wilson(right, len(answers)))
 
 
@@ -170,19 +170,19 @@ def make_finding(
     sizes: GradientSizes,
     facts: Mapping[str, Any],
 ) -> Finding:
-    """Norms relative to the nearest distance, at the start and after training."""
-    start = {name: _relative(kind.start) for name, kind in measured.items()}
-    after = {name: _relative([kind.after]) for name, kind in measured.items()}
+    """The finding: norms relative to the shortest distance, at the start and after training."""
+    start = {name: _relative(result.start) for name, result in measured.items()}
+    after = {name: _relative([result.after]) for name, result in measured.items()}
     nearest, minutes = sizes.distances[0], f"{facts['minutes']:g} minutes"
     claim = (
-        "Norm of the gradient that reaches the word asked for, by its distance, "
+        "Norm of the gradient that reaches the queried word, by its distance, "
         f"relative to distance {nearest}"
     )
     headings = ("At the start", f"After {minutes} of training")
     drawings = dict(zip(headings, (start, after), strict=True))
     label = f"distance in words; norms relative to distance {nearest}; not drawn below 10⁻⁸"
     head = ["distance", *map(str, sizes.distances)]
-    right = {name: kind.right.values() for name, kind in measured.items()}
+    right = {name: result.right.values() for name, result in measured.items()}
     return Finding(
         study="gradients",
         claim=claim,
@@ -195,8 +195,8 @@ def make_finding(
             ),
         ),
         notes=(
-            f"Norm: Frobenius, of the derivative of the logits of the {len(VALUES)} values behind "
-            f"the last word by the embedding of the word asked for; mean of {sizes.n_measured} "
+            f"Norm: Frobenius, of the derivative of the logits of the {len(VALUES)} values after "
+            f"the last word by the embedding of the queried word; mean of {sizes.n_measured} "
             f"texts of {sizes.length} words.",
             f"Width {sizes.d_model}; one recurrent layer, two of the Transformer; updates: "
             + ", ".join(f"{name} {run.steps:,}" for name, run in learned.items())
@@ -208,17 +208,18 @@ def make_finding(
             "sizes": asdict(sizes),
             "rows": [
                 {"name": name, **learned[name].to_dict()}
-                | {"start": [_named(norm) for norm in kind.start], "after": _named(kind.after)}
-                | {"right": {str(d): mark.value for d, mark in kind.right.items()}}
-                for name, kind in measured.items()
+                | {"start": [_record(norms) for norms in result.start]}
+                | {"after": _record(result.after)}
+                | {"right": {str(d): mark.value for d, mark in result.right.items()}}
+                for name, result in measured.items()
             ],
         },
     )
 
 
 def _relative(seeds: Sequence[Mapping[int, float]]) -> list[Mark]:
-    """Each norm over that at the first distance: the mean over seeds, the lowest, the highest."""
-    ratios = [[norm / next(iter(one.values())) for norm in one.values()] for one in seeds]
+    """Each norm over that at the first distance: mean, lowest and highest over seeds."""
+    ratios = [[norm / next(iter(row.values())) for norm in row.values()] for row in seeds]
     columns = list(zip(*ratios, strict=True))
     if len(seeds) == 1:
         return [Mark(value) for (value,) in columns]
@@ -229,5 +230,5 @@ def _cells(part: Mapping[str, Sequence[Mark]]) -> list[list[str]]:
     return [[name, *(f"{mark.value:.2g}" for mark in marks)] for name, marks in part.items()]
 
 
-def _named(by_distance: Mapping[int, float]) -> dict[str, float]:
+def _record(by_distance: Mapping[int, float]) -> dict[str, float]:
     return {str(distance): norm for distance, norm in by_distance.items()}

@@ -1,4 +1,4 @@
-"""How strongly the last output of a language model depends on each place before it."""
+"""How strongly the last output of a language model depends on each input position."""
 
 from typing import Any
 
@@ -8,20 +8,19 @@ from torch.func import functional_call
 
 
 def norms(model: Any, tokens: Tensor, outputs: Tensor) -> Tensor:
-    """Frobenius norm of d logits of `outputs` at the last place / d embedding at each place.
+    """Frobenius norm of d logits of `outputs` at the last position / d embedding at each position.
 
-    Each place gets an embedding of its own, equal to that of its token, so that words which come
-    twice are told apart.
+    Each position gets its own copy of its token's embedding, so that repeated words are separate.
 
     Shape: tokens (B, T), outputs (n,) token ids -> (B, T).
     """
     B, T = tokens.shape
     rows = model.embedding.detach()[tokens].flatten(0, 1).requires_grad_()  # (B * T, D)
-    places = torch.arange(B * T, device=tokens.device).view(B, T)
-    hidden = functional_call(model, {"embedding": rows}, ({"tgt_in": places},))
+    positions = torch.arange(B * T, device=tokens.device).view(B, T)
+    hidden = functional_call(model, {"embedding": rows}, ({"tgt_in": positions},))
     logits = model.output(hidden[:, -1])[:, outputs]  # (B, n)
     squares = torch.zeros(B, T, dtype=rows.dtype, device=rows.device)
-    for logit in logits.sum(0):  # rows of a batch do not touch each other
+    for logit in logits.sum(0):  # rows of a batch are independent
         (gradient,) = torch.autograd.grad(logit, rows, retain_graph=True)
         squares += gradient.view(B, T, -1).square().sum(-1)
     return squares.sqrt()

@@ -1,7 +1,7 @@
-"""Models trained under one budget for a study, the way that everybody's runs are made.
+"""Models trained for a study under one budget, as ordinary runs.
 
-Each is a run file in the study's folder and a run directory under `runs`; `compare.py` trains them,
-goes on with what was stopped and trains nothing twice.
+Each has a run file in the study's folder and a run directory under `runs`. `compare/run.py` trains
+them, resumes interrupted runs and trains nothing twice.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class StudyRun:
-    """A trained run: as loaded, with its updates, minutes and parameters."""
+    """A trained run: the loaded model, updates, minutes and parameters."""
 
     model: Any
     run: Path
@@ -32,20 +32,20 @@ class StudyRun:
     parameters: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        found = {"run": str(self.run), "steps": self.steps, "minutes": self.minutes}
-        return {**found, "parameters": self.parameters}
+        costs = {"steps": self.steps, "minutes": self.minutes, "parameters": self.parameters}
+        return {"run": str(self.run), **costs}
 
 
-def learn(
+def train_models(
     out: Path, run_files: Mapping[str, RunConfig], data: LookUps, minutes: float, display: Display
 ) -> dict[str, StudyRun]:
-    """Writes data and run files into `out`, trains what is not trained yet.
+    """Writes data and run files into `out`, and trains the missing runs.
 
     Args:
-        run_files: by the name that tables show; `data.root` is a folder in `out`.
+        run_files: settings by the name in tables; `data.root` is a folder in `out`.
 
     Raises:
-        RunError: a training failed, or `out` has one that was made with other settings.
+        RunError: a training failed, or `out` has a run with other settings.
     """
     first = next(iter(run_files.values()))
     write_lookups(data, out / (first.data.root or ""))

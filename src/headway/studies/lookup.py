@@ -1,7 +1,7 @@
-"""A task where only the far past matters: values under keys, filler, then one of the keys.
+"""A task that depends on the distant past only: pairs of key and value, filler, then a key.
 
-`b3 f0 a7 x u z f` asks for the value under f, which is 0. Every word is drawn from a seed; how
-far away the answer stands is asked for. What is learned from the examples is left to the studies.
+The answer to `b3 f0 a7 x u z f` is 0, the value of f. All words are drawn with a seed; the distance
+of the answer is a parameter. The studies train on these examples.
 """
 
 import math
@@ -17,7 +17,7 @@ from ..runs.atomic import make_directory, write_bytes
 KEYS = tuple("abcdef")
 VALUES = tuple("01234567")
 FILLER = tuple("uvwxyz")
-PAIRS = 3  # each of a key and a value, and one word, so that nothing but distance is hard
+PAIRS = 3  # key and value are one word, so that only the distance is hard
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class LookUp:
     """One example.
 
     Attributes:
-        words: filler if a length was asked for, pairs, filler, the key that asks.
+        words: filler if the length is fixed, pairs, filler, and the queried key.
         answer: the value of that key.
-        distance: from the pair that holds the answer to the last word; 1 is its neighbour.
+        distance: number of words from the pair of this key to the last word; 1 if adjacent.
     """
 
     words: tuple[str, ...]
@@ -45,17 +45,17 @@ class LookUp:
 
     @property
     def pairs(self) -> frozenset[str]:
-        """In whatever order."""
+        """The pairs, without their order."""
         return frozenset(word for word in self.words if len(word) == 2)
 
 
 def make_lookup(random: Random, distance: int, length: int | None = None) -> LookUp:
     """An example with its answer at a distance.
 
-    From a distance of `PAIRS` on each pair is asked for as often; nearer only the last ones can be.
+    From a distance of `PAIRS` on, every pair is queried equally often; below, only the last ones.
 
     Args:
-        length: number of words, reached by filler before the pairs; else the pairs come first.
+        length: number of words, reached by filler before the pairs. Default: the pairs come first.
 
     Raises:
         ValueError: the distance is below 1, or the length has no room for it.
@@ -64,17 +64,17 @@ def make_lookup(random: Random, distance: int, length: int | None = None) -> Loo
         raise ValueError(f"no look-up over {distance} words has a length of {length} words")
     keys = random.sample(KEYS, PAIRS)
     values = random.choices(VALUES, k=PAIRS)
-    behind = random.randrange(min(PAIRS, distance))  # pairs after the one asked for
-    asked = PAIRS - 1 - behind
+    n_after = random.randrange(min(PAIRS, distance))  # pairs after the queried pair
+    queried = PAIRS - 1 - n_after
     pairs = [key + value for key, value in zip(keys, values, strict=True)]
-    filler = random.choices(FILLER, k=distance - 1 - behind)
+    filler = random.choices(FILLER, k=distance - 1 - n_after)
     before = 0 if length is None else length - len(pairs) - len(filler) - 1
-    words = (*random.choices(FILLER, k=before), *pairs, *filler, keys[asked])
-    return LookUp(words, values[asked], distance)
+    words = (*random.choices(FILLER, k=before), *pairs, *filler, keys[queried])
+    return LookUp(words, values[queried], distance)
 
 
 def keyless_share() -> float:
-    """How often the value that comes most often is right, whatever the key."""
+    """The accuracy of always predicting the most frequent value, whatever the key."""
     drawn = list(product(VALUES, repeat=PAIRS))
     return sum(max(Counter(values).values()) for values in drawn) / PAIRS / len(drawn)
 
@@ -82,12 +82,12 @@ def keyless_share() -> float:
 def lookups(
     random: Random, nearest: int, farthest: int, before: int | None = None
 ) -> Iterator[LookUp]:
-    """Examples without end; the logarithms of their distances are spread evenly.
+    """An endless stream of examples; the logarithms of their distances are spread evenly.
 
-    Each power of two has the same share, so that near ones, which are learned first, are not rare.
+    Each power of two has the same share, so that short distances, learned first, are not rare.
 
     Args:
-        before: up to about so many words of filler come before the pairs; left out, none.
+        before: about the most words of filler before the pairs. Default: none.
     """
     low, high = math.log(nearest), math.log(farthest + 1)
     while True:
@@ -99,7 +99,7 @@ def lookups(
 
 @dataclass(frozen=True)
 class LookUps:
-    """The sets, those to test with by distance. No held-out choice of pairs is in training."""
+    """The sets; the test sets are by distance. No held-out set of pairs occurs in training."""
 
     train: list[LookUp]
     valid: list[LookUp]
@@ -119,25 +119,25 @@ def make_lookups(
     """Examples from a seed.
 
     Args:
-        n_test: of each distance.
-        trained: nearest and farthest distance to learn and to validate with.
-        tested: the distances to test.
-        length: of those to test, in words; left out, as long as their distance needs.
-        before: about the most filler before the pairs of all others.
+        n_test: number of examples at each distance.
+        trained: shortest and longest distance in training and validation.
+        tested: the distances of the tests.
+        length: length of test examples in words. Default: as long as their distance needs.
+        before: about the most filler before the pairs of all other examples.
     """
     random = Random(seed)
     test = {d: [make_lookup(random, d, length) for _ in range(n_test)] for d in tested}
     endless = lookups(random, *trained, before)
     valid = list(islice(endless, n_valid))
-    held_out = {example.pairs for some in (valid, *test.values()) for example in some}
+    held_out = {example.pairs for examples in (valid, *test.values()) for example in examples}
     fresh = (example for example in endless if example.pairs not in held_out)
     return LookUps(list(islice(fresh, n_train)), valid, test)
 
 
 def write_lookups(data: LookUps, folder: Path) -> None:
-    """Each set as questions with answers (.tsv) and as texts (.txt), all tests in one file."""
+    """Writes each set as questions with answers (.tsv) and as texts (.txt), all tests in one."""
     make_directory(folder)
-    test = [example for some in data.test.values() for example in some]
+    test = [example for examples in data.test.values() for example in examples]
     for name, examples in (("train", data.train), ("valid", data.valid), ("test", test)):
         tables = "".join(f"{example.source}\t{example.answer}\n" for example in examples)
         write_bytes(folder / f"{name}.tsv", tables.encode())

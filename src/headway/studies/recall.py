@@ -1,8 +1,8 @@
-"""Whether a model can look up what it read long ago: the share of right answers by distance.
+"""Whether a model can look up words of the distant past: accuracy by distance.
 
-Recurrent networks without attention, with attention, and a Transformer learn the task of
-`lookup.py` for the same number of minutes, by `headway train`'s own means, and answer questions at
-distances they were trained on and at longer ones.
+Recurrent networks without attention, with attention, and a Transformer are trained on the task of
+`lookup.py` for the same number of minutes, as by `headway train`. They answer questions at the
+distances of their training and at longer ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from ..training.config import TrainConfig
 from ..training.progress import Display
 from ..view.svg_charts import Mark, lines
 from .finding import Finding, FindingTable
-from .learned import StudyRun, learn
+from .learned import StudyRun, train_models
 from .lookup import KEYS, PAIRS, VALUES, LookUp, keyless_share, make_lookups
 
 MINUTES = 1.5  # for each model
@@ -39,18 +39,18 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
         "positions": "rotary",
     },
 }
-"""Encoders read one way: what is asked for is then equally far for all of them."""
+"""Encoders are unidirectional, so that the answer is equally far away for all of them."""
 
 
 @dataclass(frozen=True)
 class RecallSizes:
-    """What is learned and asked.
+    """Sizes of the study.
 
     Attributes:
-        trained: nearest and farthest distance in training, spread evenly in their logarithms.
-        within: distances to test that training covers.
-        beyond: distances to test that are longer than any in training.
-        n_test: questions at each distance.
+        trained: shortest and longest distance in training; their logarithms are spread evenly.
+        within: test distances that training covers.
+        beyond: test distances longer than any in training.
+        n_test: number of questions at each distance.
     """
 
     trained: tuple[int, int] = (8, 64)
@@ -64,26 +64,26 @@ class RecallSizes:
 
     @property
     def longest(self) -> int:
-        """Words of a question, pairs before the distance counted, with room for its end."""
+        """The most words of a question, including pairs before the distance, and EOS."""
         return max(*self.trained, *self.within, *self.beyond) + PAIRS + 1
 
 
 SIZES = RecallSizes()
 Shares = dict[str, dict[int, Mark]]
-"""Of right answers, with Wilson's interval, by model and distance."""
+"""The accuracy, with Wilson's interval, by model and distance."""
 
 
 def study_recall(out: Path, seed: int, minutes: float | None, display: Display) -> Finding:
-    """Trains every model and asks it."""
+    """Trains and tests every model."""
     sizes, minutes = SIZES, minutes or MINUTES
     distances = (*sizes.within, *sizes.beyond)
     data = make_lookups(seed, sizes.n_train, sizes.n_valid, sizes.n_test, sizes.trained, distances)
     run_files = {name: run_file(name, sizes, seed) for name in MODELS}
-    learned = learn(out, run_files, data, minutes, display)
+    learned = train_models(out, run_files, data, minutes, display)
     shares: Shares = {}
     for name, run in learned.items():
-        display.note(f"asking {name}")
-        shares[name] = {d: share_right(run.model, some) for d, some in data.test.items()}
+        display.note(f"testing {name}")
+        shares[name] = {d: share_right(run.model, examples) for d, examples in data.test.items()}
     return make_finding(shares, learned, sizes, {"seed": seed, "minutes": minutes})
 
 
@@ -100,7 +100,7 @@ def run_file(name: str, sizes: RecallSizes, seed: int) -> RunConfig:
         ),
         seed=seed,
         text=replace(TextConfig(), kind="words"),
-        # Every example is seen a few times only: there is nothing that dropout has to prevent.
+        # Every example is seen only a few times, so dropout is not needed.
         model=model(**MODELS[name], d_model=sizes.d_model, dropout=0.0),
         train=TrainConfig(
             batch_tokens=sizes.batch_tokens,
@@ -114,7 +114,7 @@ def run_file(name: str, sizes: RecallSizes, seed: int) -> RunConfig:
 
 
 def share_right(model: Any, examples: Sequence[LookUp]) -> Mark:
-    """Questions put to the model; only the right word alone is right."""
+    """The share of questions whose output is exactly the correct word."""
     outputs = model.translate([example.source for example in examples])
     pairs = zip(outputs, examples, strict=True)
     right = sum(output.text == example.answer for output, example in pairs)
@@ -124,14 +124,14 @@ def share_right(model: Any, examples: Sequence[LookUp]) -> Mark:
 def make_finding(
     shares: Shares, learned: Mapping[str, StudyRun], sizes: RecallSizes, facts: Mapping[str, Any]
 ) -> Finding:
-    """The shares in tables and a picture, longer distances than the trained ones apart."""
+    """The shares as tables and a picture, with longer distances than in training separate."""
     near, far = sizes.trained
-    places = [*sizes.within, None, *sizes.beyond]
+    columns = [*sizes.within, None, *sizes.beyond]
     marks = {
-        name: [None if d is None else _percent(by_distance[d]) for d in places]
+        name: [None if d is None else _percent(by_distance[d]) for d in columns]
         for name, by_distance in shares.items()
     }
-    labels = ["longer:" if d is None else str(d) for d in places]
+    labels = ["longer:" if d is None else str(d) for d in columns]
     title = f"Right answers by distance, {facts['minutes']:g} minutes of training each"
     x_label = f"words from the answer to the question; {near} to {far} were trained on; bars: 95%"
     return Finding(
@@ -147,9 +147,9 @@ def make_finding(
         ),
         notes=(
             f"{sizes.n_test} questions at each distance; [95% interval (Wilson)] is that of the "
-            "questions; how much another seed would change is not in it.",
+            "questions; it does not include the variation between seeds.",
             f"{PAIRS} pairs of {len(KEYS)} keys and {len(VALUES)} values: guessing is right in "
-            f"{100 / len(VALUES):.1f}%, naming the value that comes most often in "
+            f"{100 / len(VALUES):.1f}%, always naming the most frequent value in "
             f"{keyless_share():.0%}.",
             f"Width {sizes.d_model}; one layer on each side, two in the Transformer's encoder.",
         ),
@@ -169,7 +169,7 @@ def make_finding(
 
 def _rows(shares: Shares, distances: Sequence[int]) -> list[list[str]]:
     head = ["distance", *map(str, distances)]
-    cells = ([_cell(_percent(found[d])) for d in distances] for found in shares.values())
+    cells = ([_cell(_percent(marks[d])) for d in distances] for marks in shares.values())
     return [head, *([name, *row] for name, row in zip(shares, cells, strict=True))]
 
 

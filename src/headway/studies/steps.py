@@ -1,7 +1,7 @@
 """How the time of one training update grows with the length of its sequences.
 
-The number of tokens in an update stays the same, so what grows is the number of steps that have to
-wait for each other. The update is the one that `headway train` makes.
+The number of tokens in an update is constant, so only the number of sequential steps grows. The
+update is that of `headway train`.
 """
 
 import time
@@ -24,7 +24,7 @@ from ..training.update import Updater
 from ..view.svg_charts import Mark, lines
 from .finding import Finding, FindingTable
 
-LEARNING_RATE = 1e-4  # the updates are real, and nothing may run into infinities
+LEARNING_RATE = 1e-4  # the updates are real, and no value may overflow
 MODELS: Mapping[str, Mapping[str, Any]] = {
     "GRU": {"family": "recurrent", "attention": "none"},
     "GRU + Luong": {"family": "recurrent", "attention": "luong"},
@@ -37,17 +37,18 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
         "decoder_layers": 1,
     },
 }
-"""One layer on each side, and otherwise what a run file gets that says no more."""
+"""One layer on each side, and otherwise the defaults of a run file."""
 
 
 @dataclass(frozen=True)
 class StepSizes:
-    """What is timed.
+    """Sizes of the study.
 
     Attributes:
-        lengths: of source and target alike; each goes into `tokens` for every thread.
-        tokens: of the target, per update.
-        rounds: of one update per model and length, after one that is not timed.
+        lengths: lengths of source and target, which are equal.
+        tokens: target tokens per update, divided among the threads.
+        rounds: number of timed rounds, after one that is not timed; each has one update per model
+            and length.
     """
 
     lengths: tuple[int, ...] = (8, 16, 32, 64, 128, 256, 512)
@@ -65,16 +66,16 @@ Times = dict[str, dict[int, list[float]]]
 def study_steps(seed: int, display: Display) -> Finding:
     """Times every model at every length."""
     sizes, threads = SIZES, torch.get_num_threads()
-    contestants = {name: _updater(name, sizes, seed, threads) for name in MODELS}
+    updaters = {name: _updater(name, sizes, seed, threads) for name in MODELS}
     batches = {length: make_batches(sizes, length, threads, seed) for length in sizes.lengths}
-    times = timed(contestants, batches, sizes.rounds, display)
+    times = time_updates(updaters, batches, sizes.rounds, display)
     return make_finding(
         times, sizes, {"seed": seed, "threads": threads, "torch": torch.__version__}
     )
 
 
 def make_batches(sizes: StepSizes, length: int, workers: int, seed: int) -> list[tuple[int, Batch]]:
-    """The micro-batches of one update: random words without padding, one for each worker."""
+    """The micro-batches of one update, one for each worker: random words without padding."""
     rows = max(1, sizes.tokens // length // workers)
     generator = torch.Generator().manual_seed(seed)
     batches: list[tuple[int, Batch]] = []
@@ -82,36 +83,36 @@ def make_batches(sizes: StepSizes, length: int, workers: int, seed: int) -> list
         source, target = torch.randint(
             len(SPECIALS), sizes.vocabulary, (2, rows, length), generator=generator
         )
-        begun = torch.cat([torch.full((rows, 1), BOS), target[:, :-1]], dim=1)
+        tgt_in = torch.cat([torch.full((rows, 1), BOS), target[:, :-1]], dim=1)
         valid = torch.ones(rows, length, dtype=torch.bool)
-        batch = {"src": source, "src_valid": valid, "tgt_in": begun, "tgt_out": target}
+        batch = {"src": source, "src_valid": valid, "tgt_in": tgt_in, "tgt_out": target}
         batches.append((index, {**batch, "tgt_valid": valid}))
     return batches
 
 
-def timed(
-    contestants: Mapping[str, Callable[..., object]],
+def time_updates(
+    updaters: Mapping[str, Callable[..., object]],
     batches: Mapping[int, list[tuple[int, Batch]]],
     rounds: int,
     display: Display,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Times:
-    """Seconds of updates; contestants take turns, and each round begins with another one."""
-    times: Times = {name: {length: [] for length in batches} for name in contestants}
-    names = list(contestants)
+    """The seconds of each update; models take turns, and each round starts with another model."""
+    times: Times = {name: {length: [] for length in batches} for name in updaters}
+    names = list(updaters)
     for number in range(rounds + 1):
         display.note(f"round {number} of {rounds}" if number else "warming up")
         for length, work in batches.items():
             for name in names[number % len(names) :] + names[: number % len(names)]:
                 start = clock()
-                contestants[name](work, number + 1, LEARNING_RATE)
+                updaters[name](work, number + 1, LEARNING_RATE)
                 if number:
                     times[name][length].append(clock() - start)
     return times
 
 
 def make_finding(times: Times, sizes: StepSizes, facts: Mapping[str, Any]) -> Finding:
-    """The medians in a table and a picture."""
+    """The medians as a table and a picture."""
     marks = {
         name: [_milliseconds(by_length[length]) for length in sizes.lengths]
         for name, by_length in times.items()
@@ -123,7 +124,7 @@ def make_finding(times: Times, sizes: StepSizes, facts: Mapping[str, Any]) -> Fi
         for name, row in marks.items()
     ]
     claim = f"Time of one training update of {sizes.tokens:,} tokens, by length of the sequences"
-    places = [str(length) for length in sizes.lengths]
+    labels = [str(length) for length in sizes.lengths]
     label = "tokens of source and target; milliseconds on a scale of ratios; bars: all rounds"
     return Finding(
         study="steps",
@@ -135,7 +136,7 @@ def make_finding(times: Times, sizes: StepSizes, facts: Mapping[str, Any]) -> Fi
             f"Width {sizes.d_model}, one layer on each side, {sizes.vocabulary:,} words, float32, "
             f"threads: {facts['threads']}, each with its own part of the sequences.",
         ),
-        picture=lines(marks, places, claim, label, digits=3, log=True),
+        picture=lines(marks, labels, claim, label, digits=3, log=True),
         figures={
             **facts,
             "sizes": asdict(sizes),

@@ -1,6 +1,6 @@
-"""The studies by name, and what they leave behind: a page, a record and a picture.
+"""The studies by name, and the files they write: a page, a record and a picture.
 
-What each measures is its own file's; here is the table of them and the folder they write into.
+Each study has its own file; this file has the table of studies and writes the results.
 """
 
 import json
@@ -30,28 +30,28 @@ def run_study(
     minutes: float | None = None,
     display: Display | None = None,
 ) -> Finding:
-    """Measures, and writes NAME.md, NAME.json and NAME.svg into `out`.
+    """Runs a study, and writes NAME.md, NAME.json and NAME.svg into `out`.
 
     Args:
-        out: by default runs/study-NAME; results of the same study are replaced, runs that are
-            there are used.
-        minutes: of training for each model, in place of the study's own.
-        display: where progress is shown; nowhere if left out.
+        out: by default runs/study-NAME; results of the same study are replaced, existing runs are
+            used again.
+        minutes: minutes of training for each model, instead of the study's own.
+        display: shows progress. Default: none.
 
     Raises:
-        ConfigError: there is no such study, or it has no such budget.
-        RunError: `out` cannot be written or holds something else; a training failed.
+        ConfigError: there is no such study, or the budget is invalid.
+        RunError: `out` cannot be written or has other content, or a training failed.
     """
     _check(name, seed, minutes)
     folder = Path("runs", f"study-{name}") if out is None else Path(out)
     _refuse_others(name, folder)
-    shown = display or Silent()
+    display = display or Silent()
     with _writing(folder):
         make_directory(folder)
         if name == "steps":
-            finding = study_steps(seed, shown)
+            finding = study_steps(seed, display)
         else:
-            finding = TRAINING[name](folder, seed, minutes, shown)
+            finding = TRAINING[name](folder, seed, minutes, display)
         record = json.dumps(finding.to_dict(), indent=2, ensure_ascii=False) + "\n"
         contents = (record, finding.markdown(), finding.picture)
         for form, content in zip(FORMS, contents, strict=True):
@@ -75,7 +75,7 @@ def _check(name: str, seed: int, minutes: float | None) -> None:
 
 
 def _refuse_others(name: str, folder: Path) -> None:
-    """Refuses a folder with files of those names that this study has not written."""
+    """Refuses a folder with another study, or with files of this name from elsewhere."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"--out {folder} is a file; name a folder")
     for other in STUDIES:

@@ -1,4 +1,4 @@
-"""What a model is trained for: columns, loss, prediction, metrics; and the table of tasks."""
+"""Tasks: their columns, losses, predictions and metrics, and the table of all tasks."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ TASKS: LazyTable[type[Task]] = LazyTable(
         "pretrain": ".pretrain.base:Pretrain",
     },
 )
-"""By name. A task names the class of its trained runs (`Task.trained_class`)."""
+"""Tasks by name. A task names the class of its trained models (`Task.trained_class`)."""
 
 OBJECTIVES: LazyTable[type[Task]] = LazyTable(
     __name__,
@@ -37,7 +37,7 @@ OBJECTIVES: LazyTable[type[Task]] = LazyTable(
 
 
 def task_class(name: str, objective: str | None = None) -> type[Task]:
-    """The class of a task; of one with several objectives, that of the objective.
+    """The class of a task, or of its objective if it has several.
 
     Raises:
         ConfigError: there is no such task.
@@ -48,7 +48,7 @@ def task_class(name: str, objective: str | None = None) -> type[Task]:
 
 
 def task_meanings() -> dict[str, str]:
-    """What each task is, in a line."""
+    """The meaning of each task in one line."""
     docs = {name: task.__doc__ or "" for name, task in TASKS.items()}
     return {
         name: doc.partition("\n")[0].partition(";")[0].rstrip(".") for name, doc in docs.items()
@@ -59,18 +59,18 @@ def make_task(name: str, config: Any = None, max_length: int = DataConfig.max_le
     """A task without codecs.
 
     Args:
-        config: the settings of its own; their defaults if left out.
-        max_length: the most tokens that a model reads at once.
+        config: its own settings. Default: their defaults.
+        max_length: the longest input in tokens.
 
     Raises:
-        ConfigError: there is no such task, or its trained runs have no class.
+        ConfigError: there is no such task, or it does not name the class of its trained models.
     """
     if config is None and (default := task_class(name).config_class) is not None:
         config = default()
     cls = task_class(name, getattr(config, "objective", None))
-    if not hasattr(cls, "trained_class"):  # said now, not when hours of training are over
+    if not hasattr(cls, "trained_class"):  # refused now, not after hours of training
         raise ConfigError(
-            f"task {name!r} has no trained_class, and its runs could not be loaded; name the "
+            f"task {name!r} has no trained_class, so its runs could not be loaded; name the "
             f"TrainedModel of its runs in {cls.__name__}"
         )
     return cls(config, max_length)

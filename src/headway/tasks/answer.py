@@ -1,9 +1,9 @@
-"""The part of a document that answers a question: what `task = "answer"` means.
+"""`task = "answer"`: the span of a document that answers a question.
 
-Question and document are read together, and every token gets the probability to be the first and
-the last one of the answer. The place for no answer is the first token of all, which is none of the
-document. Documents that are too long are read in windows; training sees one window of each document
-in an epoch, prediction all of them.
+Question and document are encoded together. Every token gets the probabilities to be the first and
+the last token of the answer; the first token of the input, which is not part of the document, means
+no answer. Documents that are too long are split into windows. Training uses one window of each
+document per epoch, prediction uses all.
 """
 
 from collections import Counter
@@ -28,13 +28,13 @@ from ..models import VocabularySizes
 from ..models.ensemble import members_of
 from ..parallel import decode_batches
 from ..search import SearchConfig
-from .answer_windows import AnswerWindow, best_spans, passages, tokens_at
+from .answer_windows import AnswerWindow, best_spans, document_windows, tokens_at
 from .base import SAMPLES, Batch, Objective, Rows, Task, Validation, Validator, device_of
 from .config import AnswerConfig
 from .losses import SpanLoss
 
 TWICE = "twice the question"
-"""What is too long if a question leaves less than half a window to the document."""
+"""Name of the size that is too long if a question leaves less than half a window."""
 N_BEST = 5
 
 
@@ -46,7 +46,7 @@ class EncodedQuestion(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """A part of a document from character `start` to `end`, and its probability."""
+    """A span of a document from character `start` to `end`, and its probability."""
 
     start: int
     end: int
@@ -55,7 +55,7 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True)
 class Guesses:
-    """What may be the answer, best first, and the probability that there is none."""
+    """The most likely answers, best first, and the probability that there is none."""
 
     best: list[Guess]
     none: float
@@ -67,7 +67,7 @@ class Answer(Task):
     A window has `max_length` tokens, question and special tokens included.
 
     Attributes:
-        answers: codec of the answers, which knows whether there may be none.
+        answers: codec of the answers; it knows whether a question may have none.
     """
 
     name = "answer"
@@ -97,7 +97,7 @@ class Answer(Task):
         return task
 
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
-        """Trains the tokenizer on questions and documents; learns whether answers may lack."""
+        """Trains the tokenizer on questions and documents; records whether answers may lack."""
         if text.dropout:
             raise ConfigError(
                 f'text.dropout = {text.dropout:g} has no meaning for task = "answer": answers '
@@ -111,7 +111,7 @@ class Answer(Task):
         return self.with_codecs(TextCodec.load(folder / "tokenizer.json", reads=True), answers)
 
     def save_codecs(self, folder: Path) -> None:
-        """`tokenizer.json` and `answers.json`."""
+        """Writes `tokenizer.json` and `answers.json`."""
         self.codec.save(folder / "tokenizer.json")
         self.answers.save(folder / "answers.json")
 
@@ -129,7 +129,7 @@ class Answer(Task):
         return misplaced(context, answers_of(answers) or [])
 
     def sizes(self, lengths: Mapping[str, Any]) -> Mapping[str, Any]:
-        """See `data.row_rules`: a document takes at most one window at a time."""
+        """See `data.row_rules`: a document counts as one window at most."""
         whole = lengths["question"] + lengths["context"] + self._n_special
         return {"window": np.minimum(whole, self.max_length), TWICE: 2 * lengths["question"]}
 
@@ -148,29 +148,29 @@ class Answer(Task):
         """The encoded question and document of an example."""
         return EncodedQuestion(store["question"][index], store["context"][index])
 
-    def passages(self, asked: EncodedQuestion) -> list[AnswerWindow]:
-        """The windows in which a document is read with a question."""
-        room = self.max_length - self._n_special - len(self._cut(asked.question))
-        return passages(len(asked.document), max(1, room), self.config.overlap)
+    def windows_of(self, encoded: EncodedQuestion) -> list[AnswerWindow]:
+        """The windows of a document, each with room for the question."""
+        room = self.max_length - self._n_special - len(self._truncate(encoded.question))
+        return document_windows(len(encoded.document), max(1, room), self.config.overlap)
 
-    def _cut(self, question: np.ndarray) -> np.ndarray:
-        """A question that leaves room: half of a window is for the document."""
+    def _truncate(self, question: np.ndarray) -> np.ndarray:
+        """A question cut to half a window; the other half is for the document."""
         return question[: (self.max_length - self._n_special) // 2]
 
     def tensors(
         self, questions: Sequence[EncodedQuestion], windows: Sequence[AnswerWindow]
     ) -> tuple[dict[str, Tensor], list[int]]:
-        """A batch of windows, and where in each the document begins.
+        """A batch of windows, and the position of the document's first token in each.
 
-        Shape: src, src_valid, segment and allowed, True where an answer may be, (B, S).
+        Shape: src, src_valid, segment and allowed (True at tokens of possible answers) (B, S).
         """
-        framed, starts = [], []
-        for asked, window in zip(questions, windows, strict=True):
-            question = self._cut(asked.question)
-            part = asked.document[window.start : window.stop, 0]
-            framed.append(self.codec.pair(question, part))
-            starts.append(len(framed[-1][0]) - 1 - len(part))
-        batch = source_batch([ids for ids, _ in framed], [segments for _, segments in framed])
+        inputs, starts = [], []
+        for encoded, window in zip(questions, windows, strict=True):
+            question = self._truncate(encoded.question)
+            part = encoded.document[window.start : window.stop, 0]
+            inputs.append(self.codec.pair(question, part))
+            starts.append(len(inputs[-1][0]) - 1 - len(part))
+        batch = source_batch([ids for ids, _ in inputs], [segments for _, segments in inputs])
         allowed = torch.zeros(batch["src"].shape, dtype=torch.bool)
         allowed[:, 0] = True
         for row, (start, window) in enumerate(zip(starts, windows, strict=True)):
@@ -180,39 +180,41 @@ class Answer(Task):
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """One window of each example; without `draw` the first with the answer.
+        """One window of each example; without `draw`, the first with the answer.
 
-        Shape: as `tensors`, and start and end of the answer in the window (B,).
+        Shape: as `tensors`; also start and end of the answer in the window (B,).
         """
         questions = [self.stored(store, i) for i in indices]
         spans = [self.span(store, i) for i in indices]
         windows = [
-            self.window(self.passages(asked), span, None if draw is None else (*draw, int(i)))
-            for asked, span, i in zip(questions, spans, indices, strict=True)
+            self.choose_window(
+                self.windows_of(encoded), span, None if draw is None else (*draw, int(i))
+            )
+            for encoded, span, i in zip(questions, spans, indices, strict=True)
         ]
         return self.labelled(questions, windows, spans)
 
     def span(self, store: Store, index: int) -> tuple[int, int] | None:
-        """The tokens of the answer that most people gave, of equals the first; None if there is
-        none."""
+        """The first and last token of the most frequent answer (of equals, the first); None if
+        there is none."""
         counts = Counter(map(tuple, store["answers"][index].tolist()))
         [((start, end), _)] = counts.most_common(1)
         return None if start < 0 else tokens_at(store["context"][index][:, 1:], start, end)
 
-    def window(
+    def choose_window(
         self,
         windows: Sequence[AnswerWindow],
         span: tuple[int, int] | None,
         key: tuple[int, ...] | None = None,
     ) -> AnswerWindow:
-        """The first window with the answer; with a key, a random one that the key decides."""
-        holding = [window for window in windows if span is None or window.holds(*span)]
+        """The first window with the answer; with a key, a random window drawn from it."""
+        with_answer = [window for window in windows if span is None or window.contains(*span)]
         if key is None or len(windows) == 1:
-            return holding[0] if holding else windows[0]
+            return with_answer[0] if with_answer else windows[0]
         rng = np.random.default_rng(key)
-        others = [window for window in windows if window not in holding]
+        others = [window for window in windows if window not in with_answer]
         is_elsewhere = rng.random() < self.config.elsewhere
-        chosen = others if others and (is_elsewhere or not holding) else holding
+        chosen = others if others and (is_elsewhere or not with_answer) else with_answer
         return chosen[int(rng.integers(len(chosen)))]
 
     def labelled(
@@ -221,13 +223,14 @@ class Answer(Task):
         windows: Sequence[AnswerWindow],
         spans: Sequence[tuple[int, int] | None],
     ) -> dict[str, Tensor]:
-        """A batch of windows with the positions of their answers; 0 where a window has none."""
+        """A batch of windows with the positions of their answers; 0 for a window without one."""
         batch, starts = self.tensors(questions, windows)
-        ends = np.zeros((2, len(windows)), np.int64)
+        positions = np.zeros((2, len(windows)), np.int64)
         for row, (window, span) in enumerate(zip(windows, spans, strict=True)):
-            if span is not None and window.holds(*span):
-                ends[:, row] = np.array(span) - window.start + starts[row]
-        return {**batch, "start": torch.from_numpy(ends[0]), "end": torch.from_numpy(ends[1])}
+            if span is not None and window.contains(*span):
+                positions[:, row] = np.array(span) - window.start + starts[row]
+        first, last = torch.from_numpy(positions)
+        return {**batch, "start": first, "end": last}
 
     def objective(self, model: Any, label_smoothing: float) -> SpanLoss:
         return SpanLoss(model, label_smoothing)
@@ -241,31 +244,33 @@ class Answer(Task):
     def predict(
         self, model: Any, questions: Sequence[EncodedQuestion], n_best: int = N_BEST
     ) -> list[Guesses]:
-        """The likeliest answers to each question, in their order.
+        """The most likely answers to each question, in their order.
 
-        The probability of a part of a document is that of its first token times that of its last,
-        in the window that likes it best. That there is no answer is as likely as the window says
-        that is least sure of it. An ensemble takes the mean of its members' probabilities.
+        The probability of a span is that of its first token times that of its last, in the window
+        where it is highest. The probability of no answer is the lowest of all windows. An ensemble
+        uses the mean of its members' probabilities.
         """
-        windows = [(i, w) for i, asked in enumerate(questions) for w in self.passages(asked)]
-        lengths = [w.stop - w.start + len(self._cut(questions[i].question)) for i, w in windows]
+        windows = [(i, w) for i, encoded in enumerate(questions) for w in self.windows_of(encoded)]
+        lengths = [
+            w.stop - w.start + len(self._truncate(questions[i].question)) for i, w in windows
+        ]
         spans: list[dict[tuple[int, int], float]] = [{} for _ in questions]
         none = np.ones(len(questions))
         for rows in decode_batches(lengths, 1):
             chosen = [windows[row] for row in rows]
-            batch, begins = self.tensors([questions[i] for i, _ in chosen], [w for _, w in chosen])
+            batch, starts = self.tensors([questions[i] for i, _ in chosen], [w for _, w in chosen])
             probabilities = _mean_probabilities(model, batch)  # (B, S, 2)
-            for (i, window), begin, values in zip(chosen, begins, probabilities, strict=True):
+            for (i, window), start, values in zip(chosen, starts, probabilities, strict=True):
                 none[i] = min(none[i], float(values[0].mean()))
-                part = values[begin : begin + window.stop - window.start]
+                part = values[start : start + window.stop - window.start]
                 offsets = questions[i].document[window.start : window.stop, 1:]
                 for guess in self._guesses(part, offsets, n_best):
                     known = spans[i].get(guess[:2], 0.0)
                     spans[i][guess[:2]] = max(known, guess.probability)
-        return [_ranked(each, n_best, float(p)) for each, p in zip(spans, none, strict=True)]
+        return [_ranked(by_span, n_best, float(p)) for by_span, p in zip(spans, none, strict=True)]
 
     def _guesses(self, values: np.ndarray, offsets: np.ndarray, n: int) -> Iterator[Guess]:
-        """The best guesses in one window. Shape: values (L, 2), offsets (L, 2)."""
+        """The best guesses in a window. Shape: values (L, 2), offsets (L, 2)."""
         logs = np.log(np.maximum(values, 1e-300))
         for first, last, log_prob in best_spans(logs[:, 0], logs[:, 1], self.config.longest, n):
             yield Guess(int(offsets[first, 0]), int(offsets[last, 1]), float(np.exp(log_prob)))
@@ -280,7 +285,7 @@ class Answer(Task):
     def judge(
         self, name: str, outputs: Sequence[str], references: RightAnswers, resamples: int = 0
     ) -> Score:
-        """One metric of answers against the right ones; "" is that there is none.
+        """The score of answers against references by one metric; "" means no answer.
 
         `answered_*` and `unanswered_*` count only the questions with, or without, an answer.
         """
@@ -288,12 +293,12 @@ class Answer(Task):
             raise self.unknown_metric(name)
         part, _, figure = name.rpartition("_")
         if part:
-            wanted = part == "answered"
-            rows = [i for i, right in enumerate(references) if bool(right) == wanted]
+            is_answered = part == "answered"
+            rows = [i for i, answers in enumerate(references) if bool(answers) == is_answered]
             if not rows:
                 raise DataError(
                     f"{name} cannot be computed: all questions have "
-                    f"{'no' if wanted else 'an'} answer; leave it out"
+                    f"{'no' if is_answered else 'an'} answer; leave it out"
                 )
             outputs, references = [outputs[i] for i in rows], [references[i] for i in rows]
         if figure == "exact":
@@ -307,24 +312,24 @@ class Answer(Task):
 
 
 def _texts(rows: Iterator[Sequence[str]]) -> Iterator[str]:
-    """Questions and documents; a document with several questions in a row comes once."""
-    before = None
+    """Questions and documents; a document with several consecutive questions occurs once."""
+    previous = None
     for question, context, *_ in rows:
         yield question
-        if context != before:
+        if context != previous:
             yield context
-        before = context
+        previous = context
 
 
 def _mean_probabilities(model: Any, batch: Batch) -> np.ndarray:
     """The probability that a token is the first or the last of the answer. Shape: (B, S, 2)."""
     device = device_of(model)
     moved = {name: value.to(device) for name, value in batch.items()}
-    each = []
+    by_member = []
     for member in members_of(model):
         logits = member.token_logits(moved).double()  # (B, S, 2)
-        each.append(logits.masked_fill(~moved["allowed"][:, :, None], -torch.inf).softmax(1))
-    mean: np.ndarray = torch.stack(each).mean(0).cpu().numpy()
+        by_member.append(logits.masked_fill(~moved["allowed"][:, :, None], -torch.inf).softmax(1))
+    mean: np.ndarray = torch.stack(by_member).mean(0).cpu().numpy()
     return mean
 
 
@@ -334,10 +339,10 @@ def _ranked(spans: Mapping[tuple[int, int], float], n: int, none: float) -> Gues
 
 
 class AnswerValidator(Validator):
-    """Loss over all windows of all documents; exact match and F1 of a part of the questions.
+    """Loss over all windows of all documents; exact match and F1 of a sample of the questions.
 
     Args:
-        sample: how many questions are answered.
+        sample: number of questions to answer.
     """
 
     def __init__(self, task: "Answer", store: Store, metric: str, sample: int) -> None:
@@ -357,7 +362,7 @@ class AnswerValidator(Validator):
         windows = [
             (i, window)
             for i in range(len(store))
-            for window in task.passages(task.stored(store, i))
+            for window in task.windows_of(task.stored(store, i))
         ]
         for rows in decode_batches([window.stop - window.start for _, window in windows], 1):
             chosen = [windows[row] for row in rows]

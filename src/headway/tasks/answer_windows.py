@@ -1,7 +1,7 @@
-"""Long documents in windows that overlap, each short enough to be read together with a question.
+"""Long documents in overlapping windows, each short enough to be encoded with a question.
 
-An answer that one window cuts in two stands whole in its neighbour, if it is no longer than what
-the two share.
+An answer that one window cuts in two is complete in its neighbour, if it is not longer than their
+overlap.
 """
 
 from typing import NamedTuple
@@ -15,18 +15,18 @@ class AnswerWindow(NamedTuple):
     start: int
     stop: int
 
-    def holds(self, first: int, last: int) -> bool:
-        """Whether the tokens from `first` to `last` are in it."""
+    def contains(self, first: int, last: int) -> bool:
+        """Whether the tokens from `first` to `last` are in the window."""
         return self.start <= first and last < self.stop
 
 
-def passages(n_tokens: int, room: int, overlap: float) -> list[AnswerWindow]:
-    """The windows of a document, in order; together they hold all of it.
+def document_windows(n_tokens: int, room: int, overlap: float) -> list[AnswerWindow]:
+    """The windows of a document, in order; together they cover all of it.
 
     Args:
-        room: tokens that fit into one, at least 1.
-        overlap: the part of a window that the next one repeats, below 1; the last window ends where
-            the document does and may repeat more.
+        room: tokens that fit into a window, at least 1.
+        overlap: the fraction of a window that the next one repeats, below 1; the last window ends
+            with the document and may repeat more.
     """
     if n_tokens <= room:
         return [AnswerWindow(0, n_tokens)]
@@ -38,7 +38,7 @@ def passages(n_tokens: int, room: int, overlap: float) -> list[AnswerWindow]:
 def tokens_at(offsets: np.ndarray, start: int, end: int) -> tuple[int, int] | None:
     """The first and the last token that overlap the characters from `start` to `end`.
 
-    Shape: offsets (n, 2), where each token starts and ends, in order.
+    Shape: offsets (n, 2), the start and the end of each token, in order.
     """
     first = int(np.searchsorted(offsets[:, 1], start, side="right"))
     last = int(np.searchsorted(offsets[:, 0], end, side="left")) - 1
@@ -46,7 +46,7 @@ def tokens_at(offsets: np.ndarray, start: int, end: int) -> tuple[int, int] | No
 
 
 class SpanCandidate(NamedTuple):
-    """A part of a document, in tokens, both ends included, and its log probability."""
+    """A span of tokens, both ends included, and its log probability."""
 
     first: int
     last: int
@@ -54,20 +54,20 @@ class SpanCandidate(NamedTuple):
 
 
 def best_spans(starts: np.ndarray, ends: np.ndarray, longest: int, n: int) -> list[SpanCandidate]:
-    """The likeliest parts of a passage, best first.
+    """The most likely spans of a window, best first.
 
     Args:
         starts, ends: log probability of each token to be the first and the last one (L,).
-        longest: tokens that a part has at most.
-        n: how many are wanted.
+        longest: the most tokens in a span.
+        n: number of spans.
     """
     length = len(starts)
     if not length:
         return []
     width = min(longest, length)
     padded = np.concatenate([ends, np.full(width - 1, -np.inf)])
-    ways = starts[:, None] + np.lib.stride_tricks.sliding_window_view(padded, width)  # (L, width)
-    flat = ways.ravel()
+    scores = starts[:, None] + np.lib.stride_tricks.sliding_window_view(padded, width)  # (L, width)
+    flat = scores.ravel()
     chosen = np.argsort(-flat, kind="stable")[:n] if n >= flat.size else _largest(flat, n)
     spans = [(int(i) // width, int(i) % width, float(flat[i])) for i in chosen]
     return [SpanCandidate(a, a + more, value) for a, more, value in spans if value > -np.inf]
@@ -75,5 +75,5 @@ def best_spans(starts: np.ndarray, ends: np.ndarray, longest: int, n: int) -> li
 
 def _largest(values: np.ndarray, n: int) -> np.ndarray:
     """The indices of the n largest values, the largest first."""
-    some = np.argpartition(-values, n - 1)[:n]
-    return some[np.lexsort([some, -values[some]])]
+    indices = np.argpartition(-values, n - 1)[:n]
+    return indices[np.lexsort([indices, -values[indices]])]

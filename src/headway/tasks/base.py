@@ -1,7 +1,7 @@
 """The interface of tasks: `Task`, `Objective` and `Validator`.
 
-A task knows its columns and their codecs, which columns belong together, how a batch is made, the
-loss, and the metrics of a validation. A column holds whatever its codec encodes.
+A task defines its columns and their codecs, which columns belong together, its batches, its loss,
+and the metrics of a validation. The codec of a column determines its content.
 """
 
 from abc import ABC, abstractmethod
@@ -33,10 +33,10 @@ class Objective(nn.Module):
     """Model and loss in one module, which is trained, compiled and distributed as a whole.
 
     Attributes:
-        weights: the weight of each part of the loss; one part named `loss` if left out.
+        weights: the weight of each part of the loss. Default: one part, named `loss`.
 
     Args:
-        label_smoothing: in training only.
+        label_smoothing: used in training only.
     """
 
     model: Any
@@ -54,12 +54,12 @@ class Objective(nn.Module):
 
     @property
     def smoothing(self) -> float:
-        """Label smoothing as of now: none in evaluation mode."""
+        """The current label smoothing: 0 in evaluation mode."""
         return self._label_smoothing if self.training else 0.0
 
     @abstractmethod
     def counts(self, batch: Batch) -> dict[str, int]:
-        """How many terms each part sums over."""
+        """The number of terms of each part."""
 
     def tokens(self, batch: Batch) -> int:
         """Number of tokens in a batch, for the speed: usually the count of the first part."""
@@ -70,7 +70,7 @@ class Objective(nn.Module):
         """The sum of each part."""
 
     def forward(self, batch: Batch, seed: int | None = None) -> dict[str, Tensor]:
-        """The sum of each part, with the random draws that `seed` decides."""
+        """The sum of each part, with random draws from `seed`."""
         if seed is None:
             return self.sums(batch)
         device = next(self.model.parameters()).device
@@ -78,8 +78,8 @@ class Objective(nn.Module):
             return self.sums(batch)
 
 
-class ReadingObjective(Objective):
-    """Objective of an encoder: its speed counts the source tokens."""
+class EncoderObjective(Objective):
+    """Objective of an encoder: `tokens` counts the source tokens."""
 
     def tokens(self, batch: Batch) -> int:
         return int(batch["src_valid"].sum())
@@ -87,7 +87,7 @@ class ReadingObjective(Objective):
 
 SAMPLES = 3
 TOKENS = 4096
-"""In a batch of a validation, padding included."""
+"""Tokens in a batch of a validation, padding included."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Validator(ABC):
 
     Attributes:
         metric: the metric that decides which weights are best.
-        lower_is_better: whether less of it is better.
+        lower_is_better: whether a lower value is better.
     """
 
     def __init__(self, metric: str, lower_is_better: bool) -> None:
@@ -112,11 +112,11 @@ class Validator(ABC):
 
     @torch.inference_mode()
     def __call__(self, objective: Objective, limited: bool = False) -> Validation:
-        """Validates the weights the model has now.
+        """Validates the model with its current weights.
 
         Args:
-            limited: outputs end at their reference's length, which makes the time of an untrained
-                model that of a trained one.
+            limited: outputs end at the length of their reference, so that an untrained model takes
+                as long as a trained one.
         """
         was_training = objective.training
         objective.eval()
@@ -132,7 +132,7 @@ class Validator(ABC):
         return Validation({"valid_loss": loss, **measured.figures}, measured.samples)
 
     def goodness(self, validation: Validation) -> float:
-        """The deciding figure, with its sign changed where less is better."""
+        """The value of the deciding metric, negated if lower is better."""
         value = validation.figures["valid_loss" if self.metric == "loss" else self.metric]
         return -value if self.lower_is_better else value
 
@@ -170,22 +170,22 @@ Rows = Callable[[], Iterator[Sequence[str]]]
 
 
 class Task(IndependentColumns, ABC):
-    """What a model is trained for; also the rule that checks a row (`data.row_rules`).
+    """The purpose of a model; also the rule that checks a row (`data.row_rules`).
 
-    A task is made without codecs, by `RunConfig.make_task`. `fit_codecs`, `load_codecs` and
-    `adopt_codecs` each return a copy that has them; batches, losses and predictions need one.
+    `RunConfig.make_task` makes a task without codecs. `fit_codecs`, `load_codecs` and
+    `adopt_codecs` each return a copy with codecs; batches, losses and predictions need them.
 
     The first line of a task's docstring is its meaning in the reference of the run file.
 
     Attributes:
-        trained_class: the class of its trained runs, a `headway.inference.base.TrainedModel`; by
-            its name, `module:class`, so that training does not load it.
+        trained_class: the class of its trained runs, a `headway.inference.base.TrainedModel`;
+            named as `module:class`, so that training does not import it.
         config_class: the class of its own settings, the table of a run file with the task's name;
             None if it has none.
         columns: the columns of the data, in order; with codecs, only those that the data have.
         optional: columns that may be missing.
         needs: abilities that a family must have.
-        has_source: whether a batch has a source beside the target.
+        has_source: whether a batch has a source besides the target.
         in_sentences: whether every row is a document, stored in blocks with the starts of its
             sentences.
         starts_with_bos: whether source texts start with BOS, whatever `[text]` says.
@@ -194,12 +194,12 @@ class Task(IndependentColumns, ABC):
             keys of `sizes`.
         label_smoothing: its default.
         metrics: the metrics of `evaluate`.
-        validated: the metrics that a validation may use beside the loss, first the default.
-        lower_is_better: the metrics of which less is better.
+        validated: the metrics that a validation may use besides the loss, first the default.
+        lower_is_better: the metrics for which a lower value is better.
         codec: the codec of source texts, once there are codecs.
 
     Args:
-        config: its own settings; their defaults if left out.
+        config: its own settings. Default: their defaults.
         max_length: `data.max_length`, the longest input in tokens.
     """
 
@@ -231,7 +231,7 @@ class Task(IndependentColumns, ABC):
         return type(self)(self.config, self.max_length)
 
     def fits(self, family: Family) -> bool:
-        """Whether models of a family can be trained for it."""
+        """Whether models of a family can be trained for this task."""
         without = "none" if self.has_source else "needed"
         return self.needs <= family.abilities and family.source != without
 
@@ -245,7 +245,7 @@ class Task(IndependentColumns, ABC):
         return next(name for name in self.validated if name != "loss")
 
     def prefers_less(self, metric: str) -> bool:
-        """Whether less of a metric is better."""
+        """Whether a lower value of a metric is better."""
         return metric == "loss" or metric in self.lower_is_better
 
     def unknown_metric(self, name: str) -> ConfigError:
@@ -294,10 +294,10 @@ class Task(IndependentColumns, ABC):
     @property
     @abstractmethod
     def vocabularies(self) -> VocabularySizes:
-        """The sizes a model is built by."""
+        """The vocabulary sizes for building a model."""
 
     def describe(self) -> dict[str, Any]:
-        """The vocabulary as plain data, for people: `kind` (the tokenizer's type) and sizes."""
+        """The vocabulary as plain data: `kind` (the type of the tokenizer) and sizes."""
         sizes = self.vocabularies
         return {
             "kind": self.codec.tokenizer.settings.kind,
@@ -307,10 +307,10 @@ class Task(IndependentColumns, ABC):
         }
 
     def block(self, data: DataConfig) -> int:
-        """Tokens of a block of running text or of a document, as stored.
+        """The number of tokens in a stored block of running text or of a document.
 
         Raises:
-            ConfigError: there is no room in it.
+            ConfigError: a block has no room for text.
         """
         return data.block
 
@@ -347,7 +347,7 @@ class Task(IndependentColumns, ABC):
 
         Args:
             metric: the metric that decides: `loss` or one of `validated`.
-            sample: how many examples are decoded, if the task decodes.
+            sample: number of examples to decode, if the task decodes.
             search: greedy, with the run's limits.
         """
 

@@ -17,7 +17,7 @@ from ..data.store import Store
 from ..errors import DataError
 from ..metrics.labels import LABEL_METRICS
 from ..search import SearchConfig
-from .base import Batch, ReadingObjective, device_of
+from .base import Batch, EncoderObjective, device_of
 from .text_inputs import TextInputs
 from .text_prediction import PredictionValidator, TextPrediction
 
@@ -57,10 +57,10 @@ class Classify(TextPrediction):
         return LabelValidator(self, store, metric)
 
     def sequences(self, store: Store) -> "LabelledTexts":
-        """Every text with the number of its label.
+        """Every text with the index of its label.
 
         Raises:
-            DataError: a label has no example left.
+            DataError: a label has no usable example.
         """
         examples = LabelledTexts(self.texts, store)
         is_used = np.bincount(examples.labels, minlength=len(self.labels)) > 0
@@ -82,7 +82,7 @@ class Classify(TextPrediction):
 
 
 class LabelledTexts:
-    """The examples of a store: tokens, and the number of their label."""
+    """The examples of a store: the tokens and the index of the label of each."""
 
     def __init__(self, texts: TextInputs, store: Store) -> None:
         self._texts, self._store = texts, store
@@ -93,7 +93,7 @@ class LabelledTexts:
             yield self._texts.tokens(self._texts.stored(self._store, i)), label
 
 
-class LabelLoss(ReadingObjective):
+class LabelLoss(EncoderObjective):
     """Model and label-smoothed cross-entropy of the labels."""
 
     def counts(self, batch: Batch) -> dict[str, int]:
@@ -118,7 +118,7 @@ class LabelValidator(PredictionValidator):
     def outputs(self, model: Any) -> list[str]:
         texts = [self.task.texts.stored(self.store, i) for i in range(len(self.store))]
         best = self.task.predict(model, texts).argmax(1)
-        return [self.task.labels.decode([number]) for number in best]
+        return [self.task.labels.decode([index]) for index in best]
 
     def source(self, index: int) -> str:
         text: str = self.task.texts.to_text(self.store, index)

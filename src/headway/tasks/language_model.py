@@ -1,8 +1,7 @@
-"""Next-token prediction: what `task = "language"` means.
+"""`task = "language"`: next-token prediction.
 
-One text column, whose rows are lines or blocks of a running text or of documents. Every row is
-learned from its beginning on, without what stood before it; how whole texts are scored is in
-`windows.py`.
+The rows of the text column are lines, or blocks of a running text or of documents. Training starts
+each row at its first token, without the text before it. `lm_windows.py` scores whole texts.
 """
 
 import math
@@ -26,7 +25,7 @@ from .losses import CountedLoss, SequenceLoss
 from .prompt_decoding import PromptDecoder
 
 PROMPT, CONTINUED = 32, 48  # tokens of a sample, at most
-DRAWN = SearchConfig(method="sample")
+SAMPLING = SearchConfig(method="sample")
 
 
 class Language(Task):
@@ -54,11 +53,11 @@ class Language(Task):
         return task
 
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
-        """Trains the tokenizer on texts, or pieces of a running text."""
+        """Trains the tokenizer on texts, or on pieces of a running text."""
         return self.with_codecs(fit_codec((row[0] for row in rows()), text))
 
     def save_codecs(self, folder: Path) -> None:
-        """`tokenizer.json`."""
+        """Writes `tokenizer.json`."""
         self.codec.save(folder / "tokenizer.json")
 
     def load_codecs(self, folder: Path) -> Self:
@@ -92,16 +91,16 @@ class Language(Task):
         return LanguageValidator(self, store, metric, data)
 
     def sequences(self, store: Store) -> StoredTexts:
-        """Whole texts: of running text all blocks as one."""
+        """Whole texts; all blocks of a running text are one."""
         return StoredTexts(store["text"], self.codec.eos)
 
-    def continuing(self, model: StepModel, data: DataConfig) -> PromptDecoder:
+    def prompt_decoder(self, model: StepModel, data: DataConfig) -> PromptDecoder:
         """The model as a decoder of prompts."""
         return PromptDecoder(model, self.codec, window_size(data))
 
 
 class LanguageValidator(Validator):
-    """Loss and perplexity over all tokens of all texts, each once, and a few drawn continuations.
+    """Loss and perplexity over all tokens of all texts, each once, and a few sampled continuations.
 
     Texts longer than those of the training data are scored in several windows.
     """
@@ -121,13 +120,13 @@ class LanguageValidator(Validator):
         return Validation(figures, self._samples(objective.model))
 
     def _samples(self, model: StepModel) -> list[tuple[str, str, str]]:
-        """Beginnings of windows spread over the set, what was drawn after them, and the truth."""
+        """Prompts from windows across the set, with a sampled and the true continuation of each."""
         step = max(1, len(self.windows) // SAMPLES)
         chosen = self.windows[::step][:SAMPLES]
         samples = [self.texts[w.text][w.start : w.stop].tolist() for w in chosen]
         prompts = [Prefix(tokens[: min(PROMPT, len(tokens) // 2)]) for tokens in samples]
-        outputs = self.task.continuing(model, self.data).find(
-            prompts, DRAWN, [CONTINUED] * len(prompts)
+        outputs = self.task.prompt_decoder(model, self.data).decode(
+            prompts, SAMPLING, [CONTINUED] * len(prompts)
         )
         return [
             (
@@ -139,12 +138,12 @@ class LanguageValidator(Validator):
         ]
 
     def _after(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
-        """What tokens say after others."""
+        """The text of tokens after a prompt."""
         decode = self.task.codec.decode
         return decode([*prompt, *tokens])[len(decode(prompt)) :]
 
 
 def window_size(data: DataConfig) -> int:
-    """The longest that a model was trained on: blocks of running text and documents, or lines."""
+    """The longest training input in tokens: a block of running text or documents, or a line."""
     sizes = {True: data.block, False: data.max_length}
     return max((sizes[is_cut(corpus)] for corpus in learned_from(data)), default=data.max_length)

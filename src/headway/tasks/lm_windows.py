@@ -1,8 +1,8 @@
-"""How long texts are scored: in windows that overlap, so that every token is scored once.
+"""Scoring of long texts in overlapping windows, in which every token is scored once.
 
-A model is used at the lengths it was trained at. A text that fits goes through it whole. A longer
-one goes in windows of that length: the first is scored whole, each further one moves on by half a
-window and scores what is new, with all before it in the window as context.
+A model is used at the lengths of its training. A text that fits is one window. A longer text is
+split into windows of that length: all of the first is scored; each later window starts half a
+window further and scores its new tokens, with the earlier tokens of the window as context.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from .base import Batch
 
 @dataclass(frozen=True)
 class Window:
-    """Tokens `start` to `stop` of a text, of which those from `scored` on count."""
+    """Tokens `start` to `stop` of a text, given by its index; those from `scored` on are scored."""
 
     text: int
     start: int
@@ -27,7 +27,7 @@ class Window:
 
     @property
     def n_tokens(self) -> int:
-        """How many count."""
+        """The number of scored tokens."""
         return self.stop - self.scored
 
 
@@ -44,7 +44,7 @@ def windows_of(lengths: Sequence[int], size: int) -> Iterator[Window]:
 def window_batches(
     texts: Sequence[np.ndarray], windows: Sequence[Window], bos: int
 ) -> Iterator[tuple[list[int], Batch]]:
-    """Windows of like length as batches, each with the numbers of its windows."""
+    """Batches of windows of similar length, each with the indices of its windows."""
     for rows in decode_batches([w.stop - w.start for w in windows], 1):
         chosen = [windows[i] for i in rows]
         batch = text_batch([texts[w.text][w.start : w.stop] for w in chosen], bos)
@@ -54,7 +54,7 @@ def window_batches(
 
 
 class StoredTexts(Sequence[np.ndarray]):
-    """The whole texts of a store: its examples, joined up to each end mark; mapped, not loaded."""
+    """The whole texts of a store: its examples, joined up to each EOS; mapped, not loaded."""
 
     def __init__(self, column: StoredColumn, eos: int) -> None:
         self._column = column

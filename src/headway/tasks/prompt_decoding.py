@@ -1,7 +1,7 @@
-"""How a language model goes on with texts: what is searched and drawn after prompts.
+"""Decoding after prompts: searched or sampled continuations of a language model.
 
-A prompt is computed in one pass, once for all that is written after it; prompts of one length go
-together. Outputs are what follows the prompt, and their lengths and scores are of that alone.
+A prompt is computed in one pass, once for all of its continuations; prompts of equal length share a
+batch. Outputs, their lengths and their scores do not include the prompt.
 """
 
 from collections.abc import Generator, Sequence
@@ -30,23 +30,23 @@ from .base import device_of
 
 
 class PromptDecoder:
-    """A language model that is given prompts: tokens, and bytes that must come next.
+    """A language model that continues prompts: tokens, and bytes that must follow them.
 
     Args:
-        window: tokens that the model was trained on at once. One that looks back at all of them
-            sees no more than that; others go on for ever.
+        window: length of the training inputs in tokens. A model that attends to all past tokens
+            never sees more of them; other models have no limit.
 
     Attributes:
-        longest: of a prompt, in tokens; None if it may be of any length.
+        longest: length of the longest prompt, in tokens; None if there is no limit.
     """
 
     def __init__(self, model: StepModel, codec: TextCodec, window: int) -> None:
         self.model, self.codec = model, codec
         is_bounded = needs_window(model)
-        self.longest = window - 1 if is_bounded else None  # the begin mark is the first
+        self.longest = window - 1 if is_bounded else None  # BOS is the first token
         self._stepped = Sliding(model, window) if is_bounded else model
 
-    def find(
+    def decode(
         self,
         prompts: Sequence[Prefix],
         config: SearchConfig,
@@ -57,7 +57,7 @@ class PromptDecoder:
 
         Args:
             limits: largest number of tokens after each prompt, END counted.
-            ids: seeds of the random draws; the index in `prompts` if left out.
+            ids: seeds of the random draws. Default: the index in `prompts`.
         """
 
         def search(rows: list[int]) -> list[list[Hypothesis]]:
@@ -73,19 +73,19 @@ class PromptDecoder:
         width = config.n_best if config.method == "sample" else config.beam
         batches = []
         for length in sorted({len(prompt.tokens) for prompt in prompts}):
-            alike = [i for i, prompt in enumerate(prompts) if len(prompt.tokens) == length]
-            for rows in decode_batches([length + limits[i] for i in alike], width):
-                batches.append([alike[i] for i in rows])
+            indices = [i for i, prompt in enumerate(prompts) if len(prompt.tokens) == length]
+            for rows in decode_batches([length + limits[i] for i in indices], width):
+                batches.append([indices[i] for i in rows])
         with single_thread_if_small(self.model, max(map(len, batches), default=0) * width):
             return map_batches(search, batches)
 
     def stream(
         self, prompt: Prefix, config: SearchConfig, limit: int, number: int = 0
     ) -> Generator[int, None, Hypothesis]:
-        """The tokens after a prompt as they are chosen: the likeliest each time, or drawn.
+        """Yields the tokens after a prompt as they are chosen, greedily or by sampling.
 
         Args:
-            number: what random draws depend on beside the seed.
+            number: seeds the random draws, together with the seed of `config`.
         """
         steps = stream(**self._search_arguments([prompt], config, [limit]), ids=[number])
         while True:

@@ -16,7 +16,7 @@ from ..data.store import Store
 from ..metrics.values import VALUE_METRICS
 from ..models.ensemble import members_of
 from ..search import SearchConfig
-from .base import Batch, ReadingObjective, device_of
+from .base import Batch, EncoderObjective, device_of
 from .text_prediction import PredictionValidator, TextPrediction
 
 
@@ -63,8 +63,8 @@ class Regress(TextPrediction):
         return values
 
 
-class ValueLoss(ReadingObjective):
-    """Model and squared error of scaled values: predicting their mean alone would give 1."""
+class ValueLoss(EncoderObjective):
+    """Model and squared error of scaled values; always predicting their mean would give 1."""
 
     def counts(self, batch: Batch) -> dict[str, int]:
         return {"loss": batch["value"].numel()}

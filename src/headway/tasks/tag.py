@@ -1,7 +1,7 @@
-"""`task = "tag"`: a tag for each word of a sentence, as for named entities, slots, parts of speech.
+"""`task = "tag"`: a tag for each word, for named entities, slots or parts of speech.
 
-The model gives every token the probabilities of the tags. Only the first token of each word counts.
-The output is the likeliest well-formed sequence of tags (`viterbi.py`).
+The model predicts the probabilities of the tags for every token. Only the first token of each word
+counts. The output is the most likely well-formed sequence of tags (`viterbi.py`).
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ from ..models import VocabularySizes
 from ..models.ensemble import members_of
 from ..parallel import decode_batches
 from ..search import SearchConfig
-from .base import Batch, ReadingObjective, Rows, Task, device_of
+from .base import Batch, EncoderObjective, Rows, Task, device_of
 from .text_prediction import PredictionValidator
 from .viterbi import best_sequence
 
 IGNORED = -100
-"""The label of tokens that have no tag: all but the first of each word."""
+"""The label of tokens without a tag: all but the first token of each word."""
 
 
 class Tag(Task):
@@ -67,7 +67,7 @@ class Tag(Task):
         return self.with_codecs(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
 
     def save_codecs(self, folder: Path) -> None:
-        """`tokenizer.json` and `tags.json`."""
+        """Writes `tokenizer.json` and `tags.json`."""
         self.codec.save(folder / "tokenizer.json")
         self.tags.save(folder / "tags.json")
 
@@ -124,21 +124,21 @@ class Tag(Task):
     def probabilities(self, model: Any, sentences: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The probability of each tag for each word of encoded sentences, in their order.
 
-        An ensemble takes the mean of its members. Shape: (words, tags) each.
+        For an ensemble: the mean over its members. Shape: (words, tags) each.
         """
         device, members = device_of(model), members_of(model)
         probabilities: list[np.ndarray] = [np.empty(0)] * len(sentences)
         for rows in decode_batches([len(words) for words in sentences], 1):
             batch = source_batch([sentences[row][:, 0] for row in rows])
             batch = {name: value.to(device) for name, value in batch.items()}
-            each = [m.token_logits(batch).double().softmax(-1) for m in members]
-            mean = torch.stack(each).mean(0).cpu().numpy()  # (B, S, V)
+            by_member = [m.token_logits(batch).double().softmax(-1) for m in members]
+            mean = torch.stack(by_member).mean(0).cpu().numpy()  # (B, S, V)
             for values, row in zip(mean, rows, strict=True):
                 probabilities[row] = values[first_tokens(sentences[row])]
         return probabilities
 
     def best(self, probabilities: np.ndarray) -> np.ndarray:
-        """The numbers of the likeliest well-formed tags. Shape: (words, tags) -> (words,)."""
+        """The indices of the most likely well-formed tags. Shape: (words, tags) -> (words,)."""
         return best_sequence(np.log(np.maximum(probabilities, 1e-300)), self._may_follow)
 
     def judge(
@@ -148,7 +148,7 @@ class Tag(Task):
         references: Sequence[Sequence[str]],
         resamples: int = 0,
     ) -> Score:
-        """One metric of predicted tags against reference tags."""
+        """The score of predicted tags against reference tags by one metric."""
         is_plain = self.tags.scheme == "plain"
         if name == "accuracy":
             return tag_accuracy(outputs, references)
@@ -167,7 +167,7 @@ ENTITY_METRICS = {
 }
 
 
-class TagLoss(ReadingObjective):
+class TagLoss(EncoderObjective):
     """Model and label-smoothed cross-entropy of the words' tags."""
 
     def counts(self, batch: Batch) -> dict[str, int]:
@@ -194,8 +194,8 @@ class TagValidator(PredictionValidator):
 
     def outputs(self, model: Any) -> list[list[str]]:
         sentences = [self.store["words"][i] for i in range(len(self.store))]
-        each = self.task.probabilities(model, sentences)
-        return [self.task.tags.tags_of(self.task.best(probabilities)) for probabilities in each]
+        predicted = self.task.probabilities(model, sentences)
+        return [self.task.tags.tags_of(self.task.best(values)) for values in predicted]
 
     def source(self, index: int) -> str:
         text: str = self.task.words.decode(self.store["words"][index])

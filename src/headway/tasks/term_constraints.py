@@ -1,7 +1,7 @@
-"""Terms as people write them -> what a search is asked for: token sequences and matchers.
+"""Terms as text -> constraints of a search: token sequences and matchers.
 
-How a codec writes a term (with a space before it, without, in pieces) is found out by asking it, so
-that nothing here knows the kinds of tokenizers.
+The codec itself shows how it encodes a term (after a space, without one, in pieces), so this file
+does not depend on the type of tokenizer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from ..errors import DataError
 from ..search.constraints import Constraints, Term
 from ..text.word_matching import contains, is_word_boundary
 
-_NEIGHBOURS = ("a", "(")  # one of them makes no piece together with the start of a term
+_NEIGHBOURS = ("a", "(")  # one of them shares no token with the start of a term
 
 
 def make_constraints(
@@ -22,12 +22,12 @@ def make_constraints(
     """The required and the forbidden terms of one sentence.
 
     Args:
-        codec: of the target.
-        require: terms; a list of terms asks for any one of them.
-        location: what messages call the sentence, such as `news.en:7`.
+        codec: codec of the target.
+        require: terms; a list of terms requires any of them.
+        location: name of the sentence in messages, such as `news.en:7`.
 
     Raises:
-        DataError: a term is empty, or what is required is forbidden as well.
+        DataError: a term is empty, or a required term is forbidden as well.
     """
     groups = [[group] if isinstance(group, str) else group for group in require]
     if not all(groups) or not all(term.split() for term in chain(*groups, forbid)):
@@ -45,7 +45,7 @@ def make_constraints(
 def _check_conflict(
     codec: TextCodec, group: Sequence[str], forbid: Sequence[str], location: str
 ) -> None:
-    """Refuses alternatives each of which holds a forbidden term as whole words."""
+    """Refuses a group in which every alternative contains a forbidden term as whole words."""
     clashes = {
         text: other
         for text in group
@@ -56,7 +56,7 @@ def _check_conflict(
         banned = ", ".join(repr(text) for text in dict.fromkeys(clashes.values()))
         raise DataError(
             f"{location}: {' | '.join(group)!r} is required while {banned} is forbidden, and no "
-            "output can do both; take one of them away"
+            "output can do both; remove one of them"
         )
 
 
@@ -64,26 +64,26 @@ def _check_conflict(
 def _term(codec: TextCodec, text: str) -> Term:
     text = " ".join(text.split())
     is_in = partial(contains, term=_written(codec, text))
-    return Term(text, tuple(dict.fromkeys(_writings(codec, text))), is_in, is_word_boundary)
+    return Term(text, tuple(dict.fromkeys(_token_sequences(codec, text))), is_in, is_word_boundary)
 
 
 @lru_cache(maxsize=1 << 16)
 def _written(codec: TextCodec, text: str) -> str:
-    """The term as it comes out of the codec, which may write everything in lower case."""
+    """The term as the codec decodes it, for example in lower case."""
     ids = codec.tokenizer.encode(text)
     return text if codec.unk in ids else codec.tokenizer.decode(ids)
 
 
-def _writings(codec: TextCodec, text: str) -> Iterator[tuple[int, ...]]:
-    """Token sequences that add the term to a text, after a space or directly."""
+def _token_sequences(codec: TextCodec, text: str) -> Iterator[tuple[int, ...]]:
+    """Token sequences that append the term to a text, after a space or directly."""
     tokenizer, written = codec.tokenizer, _written(codec, text)
     neighbours = {sign: tokenizer.encode(sign) for sign in _NEIGHBOURS}
-    tries = [tokenizer.encode(text), tokenizer.encode(f" {text}")]
+    candidates = [tokenizer.encode(text), tokenizer.encode(f" {text}")]
     for sign, ids in neighbours.items():
         joined = tokenizer.encode(sign + text)
         if joined[: len(ids)] == ids:
-            tries.append(joined[len(ids) :])
-    for ids in tries:
+            candidates.append(joined[len(ids) :])
+    for ids in candidates:
         for before in neighbours.values():
             left, whole = tokenizer.decode(before), tokenizer.decode(before + ids)
             if codec.unk not in ids and whole in (left + written, f"{left} {written}"):

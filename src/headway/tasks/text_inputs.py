@@ -1,4 +1,4 @@
-"""The input of `classify` and `regress`: a text, or a pair of texts that is encoded as one."""
+"""The input of `classify` and `regress`: a text, or a pair of texts encoded as one sequence."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,21 +17,21 @@ from .base import Rows
 
 TOKENIZER, COLUMNS = "tokenizer.json", "texts.json"
 Text = str | tuple[str, str]
-"""One text, or the two of a pair."""
+"""A text, or a pair of texts."""
 BOTH = "text and text2"
-"""What messages call the two texts of a pair, and the size that counts of them."""
+"""Name of a pair in messages, and of its joint size."""
 BETWEEN = "\t"
-"""The separator where a pair is shown as one text."""
+"""Separates the texts of a pair that is displayed as one text."""
 
 
 class TextInputs:
-    """The texts that a model reads, with their codec.
+    """The input texts of a model, with their codec.
 
-    A single text is stored with its special tokens. The texts of a pair are stored without, apart,
-    and joined when a batch is made.
+    A single text is stored with its special tokens. The texts of a pair are stored separately and
+    without special tokens, and joined when a batch is made.
 
     Args:
-        codec: of source texts.
+        codec: codec of source texts.
         is_pair: whether an example has two texts.
     """
 
@@ -42,7 +42,7 @@ class TextInputs:
 
     @classmethod
     def fit(cls, rows: Rows, text: TextConfig) -> "TextInputs":
-        """Trains the tokenizer on the texts of rows, whose last column is something else."""
+        """Trains the tokenizer on the texts of rows: all columns but the last."""
         n = _n_texts(rows)
         return cls(fit_codec((side for row in rows() for side in row[:n]), text, reads=True), n > 1)
 
@@ -52,14 +52,14 @@ class TextInputs:
         return cls(TextCodec.load(folder / TOKENIZER, reads=True), _n_texts(rows) > 1)
 
     def save(self, folder: Path) -> None:
-        """`tokenizer.json`; of pairs also `texts.json`, which names their columns."""
+        """Writes `tokenizer.json` and, for pairs, `texts.json` with the names of their columns."""
         self.codec.save(folder / TOKENIZER)
         if self.is_pair:
             (folder / COLUMNS).write_text(json.dumps(list(self.codecs)) + "\n", "utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "TextInputs":
-        """What `save` wrote."""
+        """The inputs that `save` wrote."""
         return cls(TextCodec.load(folder / TOKENIZER, reads=True), (folder / COLUMNS).exists())
 
     @property
@@ -70,11 +70,11 @@ class TextInputs:
 
     @property
     def lengths(self) -> tuple[str, ...]:
-        """The sizes that count against a batch's tokens."""
+        """The sizes that count as a batch's tokens."""
         return (BOTH,) if self.is_pair else ("text",)
 
     def sizes(self, lengths: Mapping[str, Any]) -> Mapping[str, Any]:
-        """See `data.row_rules`: the tokens of a pair, with its special tokens."""
+        """See `data.row_rules`: the number of tokens of a pair, special tokens included."""
         if not self.is_pair:
             return lengths
         n_special = len(self.codec.pair([], [])[0])
@@ -83,7 +83,7 @@ class TextInputs:
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """Shape: src, src_valid (B, S), of pairs also segment (B, S)."""
+        """Shape: src, src_valid (B, S); for pairs also segment (B, S)."""
         if draw is None or not self.codec.is_random:
             if not self.is_pair:
                 return collate_sources(store, indices, "text")
@@ -91,14 +91,14 @@ class TextInputs:
         return self.tensors([self.stored(store, i, (*draw, int(i))) for i in indices])
 
     def stored(self, store: Store, index: int, key: tuple[int, ...] | None = None) -> np.ndarray:
-        """The encoding of an example; with a key under a segmentation that it decides."""
+        """The encoding of an example; with a key, under the segmentation drawn from it."""
         if not self.is_pair:
             ids = store["text"][index]
             return ids if key is None else self.codec.redraw(ids, key)
         sides = [store[name][index] for name in self.codecs]
         if key is not None:
             sides = [self._plain.redraw(ids, (*key, n)) for n, ids in enumerate(sides)]
-        return self._joined(sides)
+        return self._join(sides)
 
     def to_text(self, store: Store, index: int) -> str:
         """An example as text."""
@@ -106,20 +106,20 @@ class TextInputs:
         return BETWEEN.join(sides)
 
     def encode(self, texts: Sequence[Text]) -> list[np.ndarray]:
-        """The encoding of each: tokens (n,), or of a pair tokens and segments (n, 2)."""
+        """The encoding of each input: tokens (n,); for a pair, tokens and segments (n, 2)."""
         if not self.is_pair:
             return self.codec.encode_batch(texts)  # type: ignore[arg-type]
         sides = [self._plain.encode_batch([text[side] for text in texts]) for side in (0, 1)]
-        return [self._joined(pair) for pair in zip(*sides, strict=True)]
+        return [self._join(pair) for pair in zip(*sides, strict=True)]
 
     def truncate(self, text: Text, max_length: int) -> np.ndarray:
-        """The encoding of a text that is too long, truncated; of a pair the longer side first."""
+        """The truncated encoding of an input that is too long; the longer text of a pair first."""
         if not self.is_pair:
             [ids] = self._plain.encode_batch([text])  # type: ignore[list-item]
             return self.codec.single(ids[: max_length - self.codec.marks])
-        return self._joined(self._plain.encode_batch(list(text)), max_length)
+        return self._join(self._plain.encode_batch(list(text)), max_length)
 
-    def _joined(self, sides: Sequence[np.ndarray], max_length: int | None = None) -> np.ndarray:
+    def _join(self, sides: Sequence[np.ndarray], max_length: int | None = None) -> np.ndarray:
         first, second = sides
         return np.stack(self.codec.pair(first, second, max_length), axis=1)
 

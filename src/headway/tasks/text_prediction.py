@@ -1,7 +1,7 @@
-"""One output for a text or a pair of texts: the part that `classify` and `regress` share.
+"""One output for a text or a pair of texts: the base of `classify` and `regress`.
 
-A subclass names the codec of its output and says how models are trained and asked. The validator
-here also serves `tag`.
+A subclass names the codec of its output and defines the loss and the prediction. `tag` also uses
+the validator.
 """
 
 from abc import abstractmethod
@@ -27,12 +27,12 @@ class TextPrediction(Task):
     """One output for each text or pair of texts; the last column holds it.
 
     Attributes:
-        output_codec: the class of its codec, which is fitted to the training data.
-        output_file: the file of its codec in a run directory.
+        output_codec: the class of the output's codec, which is fitted to the training data.
+        output_file: the file of this codec in a run directory.
         output_dtype: the type of outputs in a batch.
         metric_table: the metrics by name.
         texts: the inputs, once there are codecs.
-        output: the codec of the output, likewise.
+        output: the codec of the output, once there are codecs.
     """
 
     optional = frozenset({"text2"})
@@ -81,7 +81,7 @@ class TextPrediction(Task):
 
     @property
     def n_outputs(self) -> int:
-        """How many logits a model gives for each text."""
+        """The number of logits for each text."""
         return 1
 
     @property
@@ -91,7 +91,7 @@ class TextPrediction(Task):
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """Shape: src, src_valid and, of pairs, segment (B, S); the output (B,)."""
+        """Shape: src, src_valid and, for pairs, segment (B, S); the output (B,)."""
         column = self.columns[-1]
         outputs, _ = store[column].take(indices)
         return {
@@ -102,16 +102,16 @@ class TextPrediction(Task):
     def judge(
         self, name: str, outputs: Sequence[Any], references: Sequence[Any], resamples: int = 0
     ) -> Score:
-        """One metric of `metric_table`."""
+        """The score of outputs by a metric of `metric_table`."""
         if name not in self.metric_table:
             raise self.unknown_metric(name)
         return self.metric_table[name](outputs, references, resamples=resamples)
 
 
 class PredictionValidator(Validator):
-    """Loss and all metrics of a task over the whole set, and a few examples.
+    """Loss and all metrics of a task over the whole set, and a few samples.
 
-    A subclass says what the examples are and what a model predicts for them.
+    A subclass provides the references and the predictions of a model.
     """
 
     references: Sequence[Any]
@@ -135,7 +135,7 @@ class PredictionValidator(Validator):
         """The text of an example."""
 
     def text(self, output: Any) -> str:
-        """An output for people."""
+        """An output as text."""
         return str(output)
 
     def measure(self, objective: Objective, loss: float, limited: bool) -> Validation:

@@ -1,7 +1,7 @@
-"""Text to text: what `task = "translate"` means.
+"""`task = "translate"`: text to text.
 
 Two text columns with their tokenizers, teacher-forced cross-entropy, search, and the metrics of
-translation. Anything that maps one line to another is this task: dates, spellings, commands.
+translation. Any mapping of a line to a line is this task: dates, spellings, commands.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ class Translate(Task):
 
     Attributes:
         source: codec of the input column.
-        target: codec of the output column; of the same tokenizer when the vocabulary is shared.
+        target: codec of the output column; it has the same tokenizer if the vocabulary is shared.
     """
 
     name = "translate"
@@ -78,7 +78,7 @@ class Translate(Task):
         return task
 
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
-        """Trains the tokenizers on pairs of texts, read as often as needed."""
+        """Trains the tokenizers on pairs of texts, in as many passes as needed."""
         return self.with_codecs(*fit_codecs(rows, text))
 
     @property
@@ -87,7 +87,7 @@ class Translate(Task):
         return self.source.tokenizer is self.target.tokenizer
 
     def save_codecs(self, folder: Path) -> None:
-        """`tokenizer.json`, or one file per side."""
+        """Writes `tokenizer.json`, or one file per side."""
         if self.is_shared:
             self.source.save(folder / "tokenizer.json")
         else:
@@ -105,7 +105,7 @@ class Translate(Task):
 
     @property
     def codecs(self) -> dict[str, TextCodec]:
-        """By column, in the order of the columns."""
+        """The codec of each column, in their order."""
         return {"source": self.source, "target": self.target}
 
     @property
@@ -136,7 +136,7 @@ class Translate(Task):
         return TranslationValidator(self, store, metric, sample, search)
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Tensor]:
-        """A batch of texts."""
+        """A batch of pairs of texts."""
         encoded = self.source.encode_batch(sources), self.target.encode_batch(targets)
         return pair_batch(*encoded, self.target.bos)
 
@@ -154,17 +154,17 @@ class Translate(Task):
         """The n best outputs of each encoded source, in their order.
 
         Args:
-            limits: largest output length of each, instead of the settings' rule.
-            prefixes: how each output has to begin.
-            constraints: terms that each output must and must not hold.
-            ids: seeds of the random draws; the index in `sources` if left out.
+            limits: largest length of each output, instead of the limits of the settings.
+            prefixes: the required start of each output.
+            constraints: terms that each output must contain or must not contain.
+            ids: seeds of the random draws. Default: the index in `sources`.
 
         Raises:
-            ConfigError: prefixes or constraints with a method that has none.
+            ConfigError: the method does not support prefixes or constraints.
         """
         _check_method(config, prefixes, constraints)
 
-        def find(rows: list[int]) -> list[list[Hypothesis]]:
+        def search(rows: list[int]) -> list[list[Hypothesis]]:
             return self._search(
                 model,
                 self._sources([sources[i] for i in rows], device),
@@ -179,7 +179,7 @@ class Translate(Task):
         processes = n_processes(len(sources), device)
         is_bound = [False] * len(sources) if constraints is None else [bool(c) for c in constraints]
         batches = []
-        for group in (False, True):  # what is not constrained takes the fast way
+        for group in (False, True):  # unconstrained sentences use the fast search
             chosen = [i for i, bound in enumerate(is_bound) if bound == group]
             width = config.n_best if config.method == "sample" else config.beam
             if group and constraints is not None:
@@ -189,7 +189,7 @@ class Translate(Task):
                 batches.append([chosen[i] for i in rows])
         n_hypotheses = max(map(len, batches), default=0) * config.beam
         with single_thread_if_small(model, n_hypotheses):
-            return map_batches(find, batches, processes)
+            return map_batches(search, batches, processes)
 
     def trace(
         self,
@@ -202,7 +202,7 @@ class Translate(Task):
         """The n best outputs of one source, and every step of the beam search that found them.
 
         Raises:
-            ConfigError: the method is no beam search.
+            ConfigError: the method is not beam search.
         """
         if config.method != "beam":
             raise ConfigError(f'method = "{config.method}" has no trace; set method = "beam"')
@@ -273,7 +273,7 @@ class Translate(Task):
         }
 
     def text(self, hypothesis: Hypothesis) -> str:
-        """What a hypothesis says."""
+        """The text of a hypothesis."""
         return self.target.decode(hypothesis.tokens)
 
     def judge(
@@ -284,7 +284,7 @@ class Translate(Task):
         tokenized: bool = False,
         resamples: int = 0,
     ) -> Score:
-        """One metric of `TEXT_METRICS` of outputs against references."""
+        """The score of outputs against references by a metric of `TEXT_METRICS`."""
         if name not in TEXT_METRICS:
             raise self.unknown_metric(name)
         return TEXT_METRICS[name](outputs, references, tokenized, resamples)
@@ -295,12 +295,12 @@ def _check_method(
     prefixes: Sequence[Prefix] | None,
     constraints: Sequence[Constraints] | None,
 ) -> None:
-    """Refuses requests that the search method cannot obey."""
+    """Refuses requests that the search method does not support."""
     requests = {
-        "a beginning": any(prefix.tokens or prefix.opening for prefix in prefixes or ()),
+        "a prefix": any(prefix.tokens or prefix.opening for prefix in prefixes or ()),
         "required or forbidden terms": any(constraints or ()),
     }
-    able = {"beam": requests.keys(), "sample": {"a beginning"}, "exhaustive": set()}
+    able = {"beam": requests.keys(), "sample": {"a prefix"}, "exhaustive": set()}
     for name, is_made in requests.items():
         if is_made and name not in able[config.method]:
             raise ConfigError(
@@ -309,7 +309,7 @@ def _check_method(
 
 
 def _limits(batch: Batch, config: SearchConfig, prefixes: list[Prefix]) -> Tensor:
-    """The settings' limits, with room after each prefix."""
+    """The limits of the settings, with room after each prefix."""
     limits = length_limits(batch, config)
     if not prefixes:
         return limits
@@ -318,20 +318,20 @@ def _limits(batch: Batch, config: SearchConfig, prefixes: list[Prefix]) -> Tenso
     return torch.where(lengths > 0, limits.maximum(lengths + room), limits)
 
 
-# Stands in references for what the tokenizer does not know. Unicode keeps this code point from ever
-# being a character, so no output has it: an unknown counts as wrong, whatever the output says.
+# Replaces unknown tokens in references. Unicode guarantees that this code point is never a
+# character, so no output contains it: an unknown token counts as wrong, whatever the output is.
 NEVER_RIGHT = "\ufdd0"
 
 
 class TranslationValidator(Validator):
-    """Loss, exact match, BLEU and the metric that runs are judged by.
+    """Loss, exact match, BLEU and the deciding metric.
 
-    References are what the tokenizer makes of the text: in lower case if it lowers, and never
-    matched where it knows no token. `evaluate` compares with the text itself.
+    References are decoded from their tokens: in lower case if the tokenizer lowercases, and without
+    a match for unknown tokens. `evaluate` compares with the original text.
 
     Args:
-        metric: what runs are judged by: `loss` or a metric of the task.
-        sample: how many examples are decoded.
+        metric: the deciding metric: `loss` or a metric of the task.
+        sample: number of examples to decode.
     """
 
     def __init__(
@@ -341,12 +341,12 @@ class TranslationValidator(Validator):
         self.task = task
         self.store = store
         self.search = search
-        # Spread over the set, whose order may mean something.
+        # Spread over the set, because its order may not be random.
         step = max(1, len(store) // sample)
         self.chosen = list(range(0, len(store), step))[:sample]
         targets = [store["target"][i].tolist() for i in self.chosen]
         self.references = [task.target.decode(ids) for ids in targets]
-        self._judged_by = [task.target.decode(ids, unknown=NEVER_RIGHT) for ids in targets]
+        self._strict_references = [task.target.decode(ids, unknown=NEVER_RIGHT) for ids in targets]
         self.sources = [task.source.decode(store["source"][i].tolist()) for i in self.chosen]
 
     def batches(self) -> Iterator[Batch]:
@@ -357,7 +357,7 @@ class TranslationValidator(Validator):
         outputs = self._outputs(objective, limited)
         names = dict.fromkeys(("bleu", "exact", self.metric))
         figures = {
-            name: self.task.judge(name, outputs, self._judged_by).value
+            name: self.task.judge(name, outputs, self._strict_references).value
             for name in names
             if name != "loss"
         }

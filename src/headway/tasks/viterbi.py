@@ -1,10 +1,10 @@
-"""The likeliest sequence of tags among those that are well formed (Viterbi 1967)."""
+"""The most likely well-formed sequence of tags (Viterbi 1967)."""
 
 import numpy as np
 
 
 def best_sequence(log_probs: np.ndarray, may_follow: np.ndarray) -> np.ndarray:
-    """The tags whose probabilities have the largest product, each allowed after its predecessor.
+    """The tags with the largest product of probabilities, each allowed after its predecessor.
 
     Args:
         may_follow: which tag may follow which; the last row is for the first word.
@@ -14,13 +14,13 @@ def best_sequence(log_probs: np.ndarray, may_follow: np.ndarray) -> np.ndarray:
     n_words, n_tags = log_probs.shape
     if may_follow.all() or not n_words:
         return log_probs.argmax(axis=1)
-    barred = np.where(may_follow, 0.0, -np.inf)
-    score = log_probs[0] + barred[-1]
+    penalty = np.where(may_follow, 0.0, -np.inf)
+    score = log_probs[0] + penalty[-1]
     parents = np.zeros((n_words, n_tags), np.int64)
     for word in range(1, n_words):
-        ways = score[:, None] + barred[:-1]  # (V before, V)
-        parents[word] = ways.argmax(axis=0)
-        score = ways.max(axis=0) + log_probs[word]
+        scores = score[:, None] + penalty[:-1]  # (V before, V)
+        parents[word] = scores.argmax(axis=0)
+        score = scores.max(axis=0) + log_probs[word]
     best = np.zeros(n_words, np.int64)
     best[-1] = score.argmax()
     for word in range(n_words - 1, 0, -1):

@@ -1,6 +1,6 @@
-"""Byte-pair encoding step by step, for reading: what is merged, its count, what tied.
+"""Byte-pair encoding step by step: each merge, its count and its ties.
 
-Written to be followed by eye. Real tokenizers are learned by the library (`learn.py`), on bytes.
+Written to be followed by eye. `text/train.py` trains real tokenizers, on bytes.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ Words = dict[tuple[str, ...], int]
 
 @dataclass(frozen=True)
 class Merge:
-    """One step: `pair` occurred `count` times, as did the `ties`; `words` is the text after it."""
+    """One step: `pair` and each of `ties` occurred `count` times; `words` is the text after it."""
 
     pair: Pair
     count: int
@@ -35,7 +35,7 @@ class Merge:
 def bpe_merges(word_counts: Mapping[str, int], n: int) -> list[Merge]:
     """The first `n` merges learned from words and their counts (fewer if nothing is left to merge).
 
-    Every word starts as its characters and an end-of-word mark. Each step counts the adjacent
+    Every word starts as its characters and an end-of-word symbol. Each step counts the adjacent
     pairs, merges the most frequent and starts again. Of equally frequent pairs the first in
     alphabetical order (left symbol, then right) is merged, whatever the order of the words.
     """
@@ -53,7 +53,7 @@ def bpe_merges(word_counts: Mapping[str, int], n: int) -> list[Merge]:
 
 
 def count_pairs(words: Words) -> Counter[Pair]:
-    """How often each two symbols stand side by side."""
+    """The number of times that each two symbols are adjacent."""
     counts: Counter[Pair] = Counter()
     for symbols, count in words.items():
         for pair in pairwise(symbols):
@@ -62,7 +62,7 @@ def count_pairs(words: Words) -> Counter[Pair]:
 
 
 def merge_pair(words: Words, pair: Pair) -> Words:
-    """The words with every occurrence of `pair` made one symbol, from left to right."""
+    """The words with every occurrence of `pair` merged into one symbol, from left to right."""
     merged: Words = {}
     for symbols, count in words.items():
         out: list[str] = []

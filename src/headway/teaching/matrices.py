@@ -1,6 +1,6 @@
-"""The matrices of a counting model as plain data with their words, to be printed or drawn.
+"""The matrices of a counting model as plain data, with their words as labels.
 
-`teaching/matrix_picture.py` makes tables and pictures of them.
+`matrix_picture.py` prints and draws them.
 """
 
 from collections.abc import Sequence
@@ -30,25 +30,25 @@ def transition_matrix(
     """Rows: contexts; columns: next words; values: probabilities.
 
     Args:
-        words: how each token of the vocabulary is written.
-        contexts: token ids, the newest last; by default all of the model's order that were counted
+        words: the text of each token of the vocabulary.
+        contexts: token ids, the newest last. Default: all counted contexts of the model's order
             (with skips: all single words).
-        following: the columns; by default every word that was counted.
+        following: the columns. Default: every counted word.
     """
-    shown = _contexts(model).tolist() if contexts is None else [list(c) for c in contexts]
-    # A shorter context is one at the beginning of a sequence.
-    widest = max([model.depth, *map(len, shown)])
-    padded = torch.tensor([[BOS] * (widest - len(c)) + c for c in shown], dtype=torch.int64)
-    probs = model.probs(padded.reshape(len(shown), widest).to(model.device))
+    rows = _contexts(model).tolist() if contexts is None else [list(c) for c in contexts]
+    # A shorter context is at the start of a sequence.
+    widest = max([model.depth, *map(len, rows)])
+    padded = torch.tensor([[BOS] * (widest - len(c)) + c for c in rows], dtype=torch.int64)
+    probs = model.probs(padded.reshape(len(rows), widest).to(model.device))
     columns = _following(model) if following is None else _tokens(following, model)
-    labels = [" ".join(words[token] for token in context) for context in shown]
-    return Matrix(labels, _named(columns, words), probs[:, columns].tolist())
+    labels = [" ".join(words[token] for token in context) for context in rows]
+    return Matrix(labels, _texts(columns, words), probs[:, columns].tolist())
 
 
 def pair_matrix(model: MarkovModel, words: Sequence[str], newest: int) -> Matrix:
-    """The votes of a model with skips: a row for each earlier word seen before `newest`.
+    """The votes of a model with skips: a row for each word counted before `newest`.
 
-    Columns are the next words that were seen after one of the pairs.
+    Columns are the next words that were counted after one of the pairs.
     """
     queries, earlier = model.pair_words()
     chosen = (queries == newest).nonzero().squeeze(1)
@@ -57,7 +57,7 @@ def pair_matrix(model: MarkovModel, words: Sequence[str], newest: int) -> Matrix
     columns = followers.unique()
     probs = model.pair_probs(chosen)[:, columns]
     labels = [f"{words[token]} … {words[newest]}" for token in earlier[chosen].tolist()]
-    return Matrix(labels, _named(columns, words), probs.tolist())
+    return Matrix(labels, _texts(columns, words), probs.tolist())
 
 
 def mask_matrix(
@@ -66,7 +66,7 @@ def mask_matrix(
     """Which votes count. Rows: newest words; columns: earlier words; 1: has a vote, 0: has none.
 
     Args:
-        newest: the rows; by default every word that was counted as the newest of a pair.
+        newest: the rows. Default: every word that was counted as the newest of a pair.
     """
     queries, earlier = model.pair_words()
     rows = queries.unique() if newest is None else _tokens(newest, model)
@@ -74,11 +74,11 @@ def mask_matrix(
     columns, column = earlier[chosen].unique(return_inverse=True)
     has_vote = torch.zeros(model.size, len(columns), device=model.device)
     has_vote[queries[chosen], column] = model.pair_votes()[chosen].float()
-    return Matrix(_named(rows, words), _named(columns, words), has_vote[rows].tolist())
+    return Matrix(_texts(rows, words), _texts(columns, words), has_vote[rows].tolist())
 
 
 def _contexts(model: MarkovModel) -> Tensor:
-    """The words of every context of the longest kind that was counted (C, depth)."""
+    """The words of every counted context of the longest length (C, depth)."""
     keys = model.level(model.depth).contexts
     columns = []
     for depth in range(model.depth, 0, -1):
@@ -88,7 +88,7 @@ def _contexts(model: MarkovModel) -> Tensor:
 
 
 def _following(model: MarkovModel) -> Tensor:
-    """Every token that was counted as a next one, by its id."""
+    """The ids of all tokens that were counted as a next token."""
     return model.level(0).entries % model.size
 
 
@@ -96,5 +96,5 @@ def _tokens(tokens: Sequence[int], model: MarkovModel) -> Tensor:
     return torch.tensor(tokens, dtype=torch.int64, device=model.device)
 
 
-def _named(tokens: Tensor, words: Sequence[str]) -> list[str]:
+def _texts(tokens: Tensor, words: Sequence[str]) -> list[str]:
     return [words[token] for token in tokens.tolist()]

@@ -1,7 +1,7 @@
-"""A matrix with its words, as a table of text and as a drawing.
+"""A matrix with its words, as a text table and as a drawing.
 
-The same plain data as a heat map: labels of rows and columns and a value for each pair. Unlike one
-it shows the figures, and it stands by itself, outside a page.
+The input is that of a heat map: labels of rows and columns, and a value for each pair. Unlike a
+heat map, the drawing shows the numbers and does not need a page.
 """
 
 import math
@@ -12,7 +12,7 @@ from ..view.labels import check_labels
 from ..view.page import text
 
 _CELL, _MARGIN = 34, 16
-_CHARACTER = 7.6  # width of one at this size of type, on average
+_CHARACTER = 7.6  # mean width of a character at this font size
 _FULL = "#1b5a96"
 _BREAKS = str.maketrans({"\n": "⏎", "\r": "⏎", "\t": "⇥"})
 
@@ -23,7 +23,7 @@ def matrix_text(
     values: Sequence[Sequence[float]],
     digits: int = 2,
 ) -> str:
-    """The matrix as lines of text, columns aligned; a nought is a dot, whole numbers stay whole.
+    """The matrix as lines of text, columns aligned; zero is a dot, whole numbers have no decimals.
 
     Raises:
         DataError: the labels do not fit the values.
@@ -47,12 +47,12 @@ def matrix_svg(
     title: str,
     digits: int = 2,
 ) -> str:
-    """The matrix as a self-contained SVG: colour for the value, and the figure in each cell.
+    """The matrix as a self-contained SVG: each cell has a colour and the number.
 
-    Full colour is the largest value; a value that is not a finite number has none.
+    The largest value has full colour; a value that is not finite has none.
 
     Args:
-        title: what a screen reader says of it.
+        title: the text for screen readers.
 
     Raises:
         DataError: the labels do not fit the values.
@@ -85,12 +85,12 @@ def _figure(value: float, digits: int) -> str:
 
 
 def _line(label: str) -> str:
-    """A label that breaks no line and no column."""
+    """A label without line breaks and tabs."""
     return label.translate(_BREAKS)
 
 
 def _width(words: str) -> int:
-    """Columns of a terminal: Chinese characters take two, combining marks none."""
+    """The width in terminal columns: Chinese characters take two, combining marks none."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in words
@@ -102,11 +102,11 @@ def _left(words: str, width: int) -> str:
 
 
 def _room(labels: Sequence[str]) -> float:
-    """How far the labels reach out from the cells."""
+    """The space for labels outside the cells."""
     return 8 + _CHARACTER * max((_width(_line(label)) for label in labels), default=0)
 
 
-def _cell(x: float, y: float, value: float, largest: float, digits: int, where: str) -> str:
+def _cell(x: float, y: float, value: float, largest: float, digits: int, label: str) -> str:
     share = 0.0
     if math.isfinite(value) and largest > 0:
         share = min(max(value / largest, 0.0), 1.0)
@@ -115,14 +115,14 @@ def _cell(x: float, y: float, value: float, largest: float, digits: int, where: 
     if value != 0:
         figure = _text(x + _CELL / 2, y + _CELL / 2, _figure(value, digits), ink=ink)
     return (
-        f'<g><title>{text(where)}: {value:.4f}</title><rect x="{x:.0f}" y="{y:.0f}" '
+        f'<g><title>{text(label)}: {value:.4f}</title><rect x="{x:.0f}" y="{y:.0f}" '
         f'width="{_CELL}" height="{_CELL}" fill="{_FULL}" fill-opacity="{share:.3f}" '
         f'stroke="#e2dfd8"/>{figure}</g>'
     )
 
 
 def _column_label(x: float, y: float, label: str) -> str:
-    """Turned, to be read from the cells upwards."""
+    """A column label, rotated to be read upwards from the cells."""
     words = _text(0, 0, _line(label), "start")
     return f'<g transform="translate({x:.0f} {y - 8:.0f}) rotate(-90)">{words}</g>'
 

@@ -1,8 +1,8 @@
-"""The skip model as attention is written: a query, keys, values, a weighted sum.
+"""The skip model in the form of attention: a query, keys, values, a weighted sum.
 
-The masks of all words are stacked into a matrix of keys. The one-hot query of the newest word pulls
-out its mask; the mask lets some of the earlier words through; their rows are the values. The
-numbers are those of `MarkovModel`, which never holds such matrices: they are V x V x V.
+The masks of all words are stacked into a matrix of keys. The one-hot query of the newest word
+selects its mask; the mask selects some of the earlier words; their rows are the values. The results
+equal those of `MarkovModel`, which never stores such matrices of V x V x V numbers.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class QueryKeyForm:
     Attributes:
         keys: for each newest word, which earlier words have a vote (V, V), 1 or 0.
         values: for each newest word, the row of each earlier word (V, V, V).
-        first: for each newest word, the row of the first order, where nobody has a vote (V, V).
+        first: for each newest word, the row of the first order, used if no word has a vote (V, V).
     """
 
     keys: Tensor
@@ -35,7 +35,7 @@ class QueryKeyForm:
 
         Args:
             query: the newest word, one-hot.
-            history: 1 for each word that stands before it, within the distance of the skips.
+            history: 1 for each earlier word within the distance of the skips.
 
         Shape: (n, V), (n, V) -> (n, V).
         """
@@ -51,7 +51,7 @@ def query_key_form(model: MarkovModel) -> QueryKeyForm:
     """The matrices of a model with skips.
 
     Raises:
-        ValueError: the model has no skips, or its vocabulary is too large to be written out.
+        ValueError: the model has no skips, or its vocabulary is too large for a matrix.
     """
     V = model.size
     newest, earlier = model.pair_words()
@@ -64,8 +64,7 @@ def query_key_form(model: MarkovModel) -> QueryKeyForm:
     values = torch.zeros(V, V, V, device=model.device)
     keys[newest, earlier] = model.pair_votes().float()
     values[newest, earlier] = model.pair_probs()
-    context = torch.full(
-        (V, 2), BOS, device=model.device
-    )  # before the newest word stands nothing that could vote
+    # Before the newest word there is only BOS, which has no vote.
+    context = torch.full((V, 2), BOS, device=model.device)
     context[:, 1] = torch.arange(V)
     return QueryKeyForm(keys, values, model.probs(context))

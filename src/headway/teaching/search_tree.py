@@ -1,7 +1,7 @@
-"""A beam search as a drawing: steps from left to right, candidates best first, lines to parents.
+"""A drawing of a beam search: steps from left to right, candidates best first, lines to parents.
 
-Takes the plain data of `SearchTrace.to_dict()`. Kept hypotheses are filled, pruned ones hollow,
-those that ended carry their score; the path of the best one is heavy.
+The input is the plain data of `SearchTrace.to_dict()`. Kept hypotheses are filled, pruned ones
+hollow; ended ones show their score; the path of the best has thick lines.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 from ..view.page import text
 
 _ROW, _GAP, _MARGIN = 46, 56, 16
-_CHARACTER = 7.6  # width of one at this size of type, on average
+_CHARACTER = 7.6  # mean width of a character at this font size
 _COLOURS = {"kept": ("#dbeafe", "#1d4ed8"), "ended": ("#dcfce7", "#15803d")}
 _PRUNED = ("#ffffff", "#9ca3af")
 
@@ -19,23 +19,23 @@ def search_tree(trace: Mapping[str, Any], words: Sequence[Sequence[str]], title:
     """The drawing as a self-contained SVG.
 
     Args:
-        trace: of one sentence.
-        words: of each step, the word of each candidate.
-        title: what a screen reader says of it.
+        trace: the trace of one sentence.
+        words: for each step, the word of each candidate.
+        title: the text for screen readers.
     """
     steps = trace["steps"]
-    places, width, height = _layout(words)
+    boxes_at, width, height = _layout(words)
     winners = _winning_path(steps)
     lines, boxes = [], []
     for at, step in enumerate(steps):
         kept = _kept(steps[at - 1]) if at else [0]
         for index in range(len(step["token"])):
-            x, y, wide = places[at + 1][index]
-            x0, y0, wide0 = places[at][kept[step["parent"][index]]]
+            x, y, wide = boxes_at[at + 1][index]
+            x0, y0, wide0 = boxes_at[at][kept[step["parent"][index]]]
             wins = (at, index) in winners
             lines.append(_line(x0 + wide0, y0, x, y, wins, step["fate"][index]))
             boxes.append(_box(x, y, wide, words[at][index], step, index, wins))
-    x, y, wide = places[0][0]
+    x, y, wide = boxes_at[0][0]
     boxes.append(_rectangle(x, y, wide, "#f3f4f6", "#6b7280", 1) + _text(x, y, wide, "START"))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
@@ -51,22 +51,22 @@ def _layout(
     """Left edge, middle height and width of every box, column by column, START first."""
     columns = [["START"], *words]
     tallest = max(len(column) for column in columns)
-    places, x = [], float(_MARGIN)
+    boxes, x = [], float(_MARGIN)
     for column in columns:
         wide = 2 * _MARGIN + _CHARACTER * max(6, *(len(word) for word in column))
         top = _MARGIN + (tallest - len(column)) * _ROW / 2
-        places.append([(x, top + _ROW * (i + 0.5), wide) for i in range(len(column))])
+        boxes.append([(x, top + _ROW * (i + 0.5), wide) for i in range(len(column))])
         x += wide + _GAP
-    return places, x - _GAP + _MARGIN, 2 * _MARGIN + tallest * _ROW
+    return boxes, x - _GAP + _MARGIN, 2 * _MARGIN + tallest * _ROW
 
 
 def _kept(step: Mapping[str, Sequence[Any]]) -> list[int]:
-    """Which candidates are the hypotheses of the next step, in order."""
+    """The indices of the candidates that are the hypotheses of the next step, in order."""
     return [i for i, fate in enumerate(step["fate"]) if fate == "kept"]
 
 
 def _winning_path(steps: Sequence[Mapping[str, Sequence[Any]]]) -> set[tuple[int, int]]:
-    """Step and index of the candidates that lead to the best end; nothing if none ended."""
+    """Step and index of the candidates on the path to the best end; empty if none ended."""
     ends = [
         (step["score"][i], at, i)
         for at, step in enumerate(steps)

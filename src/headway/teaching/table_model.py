@@ -1,7 +1,7 @@
-"""A model that is a table: for each whole prefix, the log probabilities of what may follow.
+"""A model that is a table: for each whole prefix, the log probabilities of the next words.
 
-Nothing is learnt. It is the smallest model that can be searched, for worked examples and for tests
-whose answers can be computed by hand. Whatever the table does not list is impossible.
+It is not trained. It is the smallest model that can be searched, for worked examples and for tests
+with results computed by hand. Words that the table does not list are impossible.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from ..nn.decoding import DecoderState, RecurrentCache
 
 BEGIN = "START"
 END = "END"
-NOWHERE = 0  # the node of every prefix that the table does not know
+UNLISTED = 0  # the node of every prefix that the table does not list
 OUTSIDE = 1  # the node before the begin token
 
 Prefix = str | Sequence[str]
@@ -23,16 +23,16 @@ Prefix = str | Sequence[str]
 class TableModel:
     """A `StepModel` over log probabilities keyed by the whole prefix.
 
-    The table is held as a trie: a State's cache is one node number per hypothesis.
+    The table is stored as a trie; the cache of a state is one node index per hypothesis.
 
     Args:
-        table: for each prefix (words in a sequence, or in a string with blanks between them; "" is
-            the beginning) the words that may follow and their log probabilities. The word "END"
-            ends a sequence. Rows need not sum to one: search with `normalise=False` to take the
-            numbers as they stand.
+        table: for each prefix (a sequence of words, or a string of words separated by spaces; ""
+            is the start) the possible next words and their log probabilities. The word "END" ends a
+            sequence. Rows need not sum to one: `normalise=False` searches with the numbers
+            unchanged.
 
     Raises:
-        DataError: a log probability is above 0, or a prefix holds START or END.
+        DataError: a log probability is above 0, or a prefix contains START or END.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class TableModel:
         prefixes = {()} | {prefix[:n] for prefix in rows for n in range(1, len(prefix) + 1)}
         nodes = {prefix: index for index, prefix in enumerate(sorted(prefixes), start=2)}
         shape = (len(nodes) + 2, len(self.words))
-        self._child = torch.full(shape, NOWHERE)
+        self._child = torch.full(shape, UNLISTED)
         self._log_probs = torch.full(shape, -torch.inf)
         self._child[OUTSIDE, self.bos] = nodes[()]
         for prefix, node in nodes.items():
@@ -64,15 +64,15 @@ class TableModel:
                 self._log_probs[node, self._ids[word]] = log_prob
 
     def encode(self, words: Prefix) -> list[int]:
-        """Token numbers of words, given as in the table."""
+        """The token ids of words, in a sequence or a string as in the table."""
         return [self._ids[word] for word in _split(words)]
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The words of the tokens, with blanks between them."""
+        """The words of tokens, separated by spaces."""
         return " ".join(self.words[token] for token in tokens)
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
-        """One hypothesis per row of the batch's tensors; the table is the same for all."""
+        """The state of one hypothesis per row of the batch; all rows use the same table."""
         rows = next((tensor.size(0) for tensor in batch.values()), None)
         if rows is None:
             raise ValueError("the batch is empty; give it a tensor with one row per sentence")
@@ -88,7 +88,7 @@ class TableModel:
         return self._log_probs[node], state.successor({"node": RecurrentCache(node)})
 
     def _walk(self, node: Tensor, tokens: Tensor) -> Tensor:
-        """The nodes (B, N) reached from nodes (B, N) by tokens (B, N, t)."""
+        """The nodes (B, N) that tokens (B, N, t) reach from nodes (B, N)."""
         for newest in tokens.unbind(dim=-1):
             node = self._child[node, newest]
         return node
@@ -99,14 +99,14 @@ def _split(prefix: Prefix) -> tuple[str, ...]:
 
 
 def _check_row(prefix: tuple[str, ...], nexts: Mapping[str, float]) -> None:
-    named = f"table row {' '.join(prefix)!r}"
+    row = f"table row {' '.join(prefix)!r}"
     if END in prefix or BEGIN in (*prefix, *nexts):
         raise DataError(
-            f"{named}: a prefix holds no {BEGIN} and no {END}; write the beginning as '' "
+            f"{row}: a prefix contains no {BEGIN} and no {END}; write the start as '' "
             f"and list {END} among the words that follow"
         )
     for word, log_prob in nexts.items():
         if not log_prob <= 0:
             raise DataError(
-                f"{named}: {word!r} has {log_prob}, expected a log probability, at most 0"
+                f"{row}: {word!r} has {log_prob}, expected a log probability, at most 0"
             )

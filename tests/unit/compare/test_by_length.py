@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.compare.by_length import ABOUT, ByLength, buckets, equal_edges, measured
+from headway.compare.by_length import ABOUT, ByLength, buckets, equal_edges, measure_lengths
 from headway.errors import ConfigError
 
 
 def test_lengths_are_words_or_characters_where_words_are_few() -> None:
-    assert measured(["a b c d", "a  b", "a b c d e f"]) == ([4, 2, 6], "words")
-    assert measured(["3. März 2021", "x", ""]) == ([12, 1, 0], "characters")
-    assert measured([]) == ([], "words")
+    assert measure_lengths(["a b c d", "a  b", "a b c d e f"]) == ([4, 2, 6], "words")
+    assert measure_lengths(["3. März 2021", "x", ""]) == ([12, 1, 0], "characters")
+    assert measure_lengths([]) == ([], "words")
 
 
 def test_edges_of_equal_counts_by_hand() -> None:
@@ -24,8 +24,8 @@ def test_edges_of_equal_counts_by_hand() -> None:
 
 
 def test_given_edges_are_the_largest_lengths() -> None:
-    found = buckets([3, 5, 6, 30, 10, 12], ByLength((5, 10, 20)))
-    assert [(b.label, b.rows) for b in found] == [
+    parts = buckets([3, 5, 6, 30, 10, 12], ByLength((5, 10, 20)))
+    assert [(b.label, b.rows) for b in parts] == [
         ("3–5", [0, 1]),
         ("6–10", [2, 4]),
         ("11–20", [5]),
@@ -42,13 +42,13 @@ def test_empty_buckets_are_left_out_and_lone_lengths_stand_alone() -> None:
 
 @given(st.lists(st.integers(0, 40), min_size=1))
 def test_every_input_is_in_the_one_bucket_of_its_length(lengths: list[int]) -> None:
-    found = buckets(lengths, ByLength())
-    assert sorted(row for b in found for row in b.rows) == list(range(len(lengths)))
-    for b in found:
+    parts = buckets(lengths, ByLength())
+    assert sorted(row for b in parts for row in b.rows) == list(range(len(lengths)))
+    for b in parts:
         assert all(b.low <= lengths[row] <= b.high for row in b.rows)
-    assert len(found) <= ABOUT
+    assert len(parts) <= ABOUT
     most_alike = max(map(lengths.count, lengths))
-    for b in found:
+    for b in parts:
         assert len(b.rows) <= -(-len(lengths) // ABOUT) + most_alike - 1
 
 

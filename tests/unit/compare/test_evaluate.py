@@ -1,11 +1,11 @@
-"""How language models are judged in a comparison: by which figure, on how much, at what speed."""
+"""Language models in a comparison: their metric, the size of the set, the speed."""
 
 import math
 
 import pytest
 
 from headway import api
-from headway.compare.evaluate import judged, metric_of
+from headway.compare.evaluate import evaluate_run, metric_of
 from headway.compare.run import compare
 from headway.data.codecs.text import TextConfig
 from headway.data.config import Corpus, DataConfig
@@ -43,8 +43,8 @@ def config_of(folder, form, test="book.txt", **train):
 
 def test_every_task_can_be_compared():
     data = DataConfig(train="a.tsv")
-    found = {name: metric_of(api.RunConfig(data, task=name)) for name in TASKS}
-    assert found == {
+    metrics = {name: metric_of(api.RunConfig(data, task=name)) for name in TASKS}
+    assert metrics == {
         "translate": "bleu",
         "language": "bits_per_character",
         "classify": "accuracy",
@@ -65,21 +65,22 @@ def test_a_language_model_is_judged_by_what_depends_on_no_tokenizer(folder):
 def test_bits_per_character_by_hand(folder, form):
     """Frequencies with one added to each count, over a text or over the lines of it."""
     api.train(config_of(folder, form), folder / "run")
-    found = judged(folder / "run")
+    result = evaluate_run(folder / "run")
     lines = [line + "." for line in TEXT.splitlines() if line]
     seen = "".join(lines) if form == "lines" else TEXT + "."  # the end mark is the dot
     n_words = 2 + (2 if form == "lines" else 3)  # a, b, the unknown, the end, the line break
     bits = [-math.log2((seen.count(c) + 1) / (len(seen) + n_words)) for c in seen]
-    assert found.score.value == pytest.approx(sum(bits) / len(bits), rel=1e-5)
-    assert (found.metric, found.lower_is_better) == ("bits_per_character", True)
-    assert (found.n, found.n_of, found.speed_of) == (len(seen), "characters", "scored tokens")
-    assert found.speed > 0
-    assert found.notes == ()
+    assert result.score.value == pytest.approx(sum(bits) / len(bits), rel=1e-5)
+    assert (result.metric, result.lower_is_better) == ("bits_per_character", True)
+    assert (result.n, result.n_of) == (len(seen), "characters")
+    assert result.speed_of == "scored tokens"
+    assert result.speed > 0
+    assert result.notes == ()
 
 
 def test_unknown_characters_are_told(folder):
     api.train(config_of(folder, "lines", "odd.txt"), folder / "run")
-    [note] = judged(folder / "run").notes
+    [note] = evaluate_run(folder / "run").notes
     assert note == ("2 of 8 tokens are unknown to its tokenizer, which makes the figure too good")
 
 
@@ -102,17 +103,17 @@ def test_counted_and_learned_models_stand_in_one_table(folder, monkeypatch):
     monkeypatch.chdir(folder)
     for name, model in MODELS.items():
         (folder / f"{name}.toml").write_text(RUN_FILE + model, "utf-8")
-    found = compare(["chain.toml", "gru.toml"], out="out", steps=2)
-    assert found.failures == []
-    record = found.to_dict()
+    comparison = compare(["chain.toml", "gru.toml"], out="out", steps=2)
+    assert comparison.failures == []
+    record = comparison.to_dict()
     assert (record["metric"], record["lower_is_better"]) == ("bits_per_character", True)
     assert (record["n"], record["n_counts"]) == (9, "characters")
-    values = {row.name: row.value for row in found.rows}
+    values = {row.name: row.value for row in comparison.rows}
     assert list(values) == sorted(values, key=values.get)
-    [chain] = next(row for row in found.rows if row.name == "chain").runs
+    [chain] = next(row for row in comparison.rows if row.name == "chain").runs
     assert (chain.speed, chain.parameters is not None) == (None, True)
     assert chain.judged.speed > 0
-    text = found.text()
+    text = comparison.text()
     assert "bits per character on the test set (9 characters), less is better" in text
     assert "decode/s: scored tokens per second" in text
     assert "chain: 2 of 9 tokens are unknown to its tokenizer" in text

@@ -18,7 +18,7 @@ DATA = '[data]\ntrain = "train.tsv"\nvalid = "valid.tsv"\ntest = "test.tsv"\n'
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("train", "valid", "test", "other"):
         (tmp_path / f"{name}.tsv").write_text("a\tb\n")
     monkeypatch.delenv("HEADWAY_DATA", raising=False)
@@ -59,7 +59,7 @@ def test_names_are_stems_or_as_many_folders_as_it_takes() -> None:
 
 def test_a_run_file_given_twice() -> None:
     with pytest.raises(
-        ConfigError, match=r"^a\.toml and a/\.\./a\.toml cannot be told apart; give each"
+        ConfigError, match=r"^a\.toml and a/\.\./a\.toml would have the same name; give each"
     ):
         unique_names([Path("a.toml"), Path("b.toml"), Path("a/../a.toml")])
 
@@ -67,20 +67,20 @@ def test_a_run_file_given_twice() -> None:
 def test_seeds_count_up_and_one_budget_takes_the_place_of_all(started: list) -> None:
     a = run_file("a.toml", "[train]\nminutes = 3\nepochs = 2\n", "seed = 5\n" + DATA)
     b = run_file("b.toml", "[train]\nsteps = 7\n")
-    found = compare([a, b], out="out", seeds=2, steps=40)
+    result = compare([a, b], out="out", seeds=2, steps=40)
     assert [path for path, _ in started] == [
         str(Path("out", name)) for name in ("a-seed5", "a-seed6", "b-seed1", "b-seed2")
     ]
     assert [config.seed for _, config in started] == [5, 6, 1, 2]
     for _, config in started:
         assert (config.train.steps, config.train.minutes, config.train.epochs) == (40, None, None)
-    assert [(name, failure.seed) for name, failure in found.failures] == [
+    assert [(name, failure.seed) for name, failure in result.failures] == [
         ("a", 5),
         ("a", 6),
         ("b", 1),
         ("b", 2),
     ]
-    assert {failure.error for _, failure in found.failures} == {"the loss is not a finite number"}
+    assert {failure.error for _, failure in result.failures} == {"the loss is not a finite number"}
     assert Path("out/compare.json").exists()
     assert Path("out/compare.md").exists()
 
@@ -88,9 +88,9 @@ def test_seeds_count_up_and_one_budget_takes_the_place_of_all(started: list) -> 
 def test_without_a_budget_run_files_keep_theirs(started: list) -> None:
     a = run_file("a.toml", "[train]\nepochs = 2\n")
     b = run_file("b.toml", "[train]\nminutes = 3\n")
-    found = compare([a, b], out="out")
+    result = compare([a, b], out="out")
     assert [(c.train.epochs, c.train.minutes) for _, c in started] == [(2, None), (None, 3)]
-    assert found.budget.to_dict() is None
+    assert result.budget.to_dict() is None
 
 
 def test_a_bad_run_file_does_not_stop_the_others(started: list) -> None:
@@ -98,9 +98,9 @@ def test_a_bad_run_file_does_not_stop_the_others(started: list) -> None:
     bad = run_file("bad.toml", "[train]\nlearning = 1\nclip = -1\n")
     nowhere = run_file("nowhere.toml", data=DATA.replace("test.tsv", "nowhere.tsv"))
     nothing = run_file("nothing.toml", data='[data]\ntrain = "train.tsv"\n')
-    found = compare([bad, nowhere, nothing, good], out="out", steps=1)
+    result = compare([bad, nowhere, nothing, good], out="out", steps=1)
     assert len(started) == 1
-    reasons = {name: failure.error for name, failure in found.failures}
+    reasons = {name: failure.error for name, failure in result.failures}
     assert "unknown key train.learning" in reasons["bad"]
     assert "\n" not in reasons["bad"]
     assert "no file" in reasons["nowhere"]
@@ -168,21 +168,21 @@ def test_other_tasks_have_no_tokenised_references(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"seeds": 0}, "seeds = 0: expected at least 1"),
         ({"minutes": 1, "steps": 1}, "give minutes or steps, not both"),
     ],
 )
-def test_questions_that_make_no_sense(given: dict, message: str) -> None:
+def test_questions_that_make_no_sense(options: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        compare([run_file("a.toml")], out="out", **given)
+        compare([run_file("a.toml")], out="out", **options)
     with pytest.raises(ConfigError, match="nothing to compare: name at least one run file"):
         compare([], out="out")
 
 
-def begun(path: str) -> None:
-    """What tells a run from an empty folder."""
+def make_run_folder(path: str) -> None:
+    """A folder with the files that mark a run."""
     Path(path).mkdir(parents=True)
     for name in ("headway.json", "run.toml"):
         Path(path, name).write_text("{}")
@@ -191,7 +191,7 @@ def begun(path: str) -> None:
 def test_a_run_of_other_settings_is_refused_before_anything_is_trained(started: list) -> None:
     a, b = run_file("a.toml"), run_file("b.toml")
     compare([a, b], out="out", steps=10)
-    begun("out/b-seed1")
+    make_run_folder("out/b-seed1")
     started.clear()
     b.write_text(DATA + '[model]\nd_model = 32\n[train]\nclip = 2.0\noptimizer = "sgd"\n')
     with pytest.raises(RunError) as error:
@@ -199,7 +199,7 @@ def test_a_run_of_other_settings_is_refused_before_anything_is_trained(started: 
     assert str(error.value) == (
         f"{Path('out/b-seed1')} was made with other settings: model.d_model was left out and is "
         "32, train.clip was 1.0 and is 2.0, train.optimizer was adamw and is sgd, ...; give "
-        f"another --out, or remove {Path('out/b-seed1')} to train it anew"
+        f"another --out, or remove {Path('out/b-seed1')} to train it again"
     )
     assert started == []
 
@@ -207,14 +207,14 @@ def test_a_run_of_other_settings_is_refused_before_anything_is_trained(started: 
 def test_another_budget_is_another_run(started: list) -> None:
     a = run_file("a.toml")
     compare([a], out="out", minutes=5)
-    begun("out/a-seed1")
+    make_run_folder("out/a-seed1")
     with pytest.raises(RunError, match=r"train\.minutes was 5\.0 and is left out, train\.steps"):
         compare([a], out="out", steps=20)
 
 
 def test_a_foreign_run_is_refused(started: list) -> None:
-    begun("out/a-seed1")
-    message = r"a-seed1 is not a run of a comparison \(a-seed1\.toml is not beside it\); give ano"
+    make_run_folder("out/a-seed1")
+    message = r"a-seed1 is not a run of a comparison \(a-seed1\.toml is missing\); give ano"
     with pytest.raises(RunError, match=message):
         compare([run_file("a.toml")], out="out")
 

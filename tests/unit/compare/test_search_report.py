@@ -1,4 +1,4 @@
-"""The search report: who is to blame by hand-made cases, and the whole of it on a tiny run."""
+"""The search report: causes of errors in hand-made cases, and the whole report of a tiny run."""
 
 import json
 from dataclasses import asdict
@@ -42,7 +42,7 @@ BEST = output("best", -1.0)
 
 
 @pytest.mark.parametrize(
-    ("beam", "proven", "found"),
+    ("beam", "proven", "expected"),
     [
         (BEST, True, True),
         (output("tie", -1.00005), True, True),
@@ -54,9 +54,9 @@ BEST = output("best", -1.0)
     ],
 )
 def test_whether_a_beam_found_the_argmax(
-    beam: TextHypothesis, proven: bool, found: bool | None
+    beam: TextHypothesis, proven: bool, expected: bool | None
 ) -> None:
-    assert sentence(BEST, beam, proven=proven).found(3) is found
+    assert sentence(BEST, beam, proven=proven).found(3) is expected
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_whose_error_it_is(beam: str, answers: tuple[str, ...], proven: bool, bl
     assert sentence(BEST, output(beam, -1.5), answers, proven).blame(3) == blame
 
 
-def hand_made(is_judged: bool = True) -> SearchReport:
+def hand_made(has_references: bool = True) -> SearchReport:
     """Four inputs: found, missed to the better, missed to the worse, not proven."""
     sentences = [
         sentence(BEST, BEST, ("best",)),
@@ -84,8 +84,8 @@ def hand_made(is_judged: bool = True) -> SearchReport:
         sentence(BEST, output("other", -1.2), ("best",)),
         sentence(BEST, BEST, ("third",), proven=False),
     ]
-    figures = [_figures(sentences, 3, is_judged)]
-    return SearchReport(0.6, 50, 2, sentences, figures, 2 if is_judged else None)
+    figures = [_figures(sentences, 3, has_references)]
+    return SearchReport(0.6, 50, 2, sentences, figures, 2 if has_references else None)
 
 
 def test_figures_by_hand() -> None:
@@ -125,7 +125,7 @@ def test_the_table() -> None:
 
 
 def test_without_references_nobody_is_blamed() -> None:
-    report = hand_made(is_judged=False)
+    report = hand_made(has_references=False)
     lines = report.text().splitlines()
     assert lines[2].split()[-3:] == ["log", "p", "lost"]
     assert not any(line.strip().startswith("argmax") for line in lines)
@@ -167,11 +167,11 @@ def test_the_argmax_is_that_of_a_beam_as_wide_as_the_space(tiny: Translator) -> 
     # Rules of the run are left off: they would make another space.
     plain = {"alpha": 0.5, "min_length": 0, "no_repeat": 0, "stop": "safe"}
     wide = tiny.translate([text for text in SOURCES if text], beam=1000, **plain)
-    for one, found in zip(report.sentences, wide, strict=True):
-        assert one.source == found.source
-        assert one.best.score == pytest.approx(found.outputs[0].score, abs=1e-4)
-        assert one.bound == one.best.score
-    assert [one.references for one in report.sentences] == [a for a in ANSWERS if a != ["x"]]
+    for sentence, translation in zip(report.sentences, wide, strict=True):
+        assert sentence.source == translation.source
+        assert sentence.best.score == pytest.approx(translation.outputs[0].score, abs=1e-4)
+        assert sentence.bound == sentence.best.score
+    assert [s.references for s in report.sentences] == [a for a in ANSWERS if a != ["x"]]
     for figures in report.beams:
         assert figures.found + figures.missed == 4
         assert figures.blames is not None
@@ -182,32 +182,32 @@ def test_the_argmax_is_that_of_a_beam_as_wide_as_the_space(tiny: Translator) -> 
 
 def test_a_shorter_limit_holds_for_all_searches(tiny: Translator) -> None:
     report = search_report(tiny, ["abc", "ca"], beams=(2,), max_length=2)
-    for one in report.sentences:
-        assert one.proven
-        assert len(one.best.tokens) <= 1
-        assert len(one.outputs[2].token_log_probs) <= 2
+    for sentence in report.sentences:
+        assert sentence.proven
+        assert len(sentence.best.tokens) <= 1
+        assert len(sentence.outputs[2].token_log_probs) <= 2
 
 
 def test_a_budget_too_small_claims_nothing(tiny: Translator) -> None:
-    told: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
     report = search_report(
         tiny,
         ["ab", "ca"],
         [["ab"], ["ca"]],
         beams=(1, 40),
         max_nodes=1,
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: calls.append((done, total)),
     )
-    assert told[-1] == (2, 2)
+    assert calls[-1] == (2, 2)
     assert report.proven == 0
     assert report.max_nodes == 1
     assert report.beams[1].found == 0
     assert report.beams[1].missed + report.beams[1].open == 2
-    for one in report.sentences:
+    for sentence in report.sentences:
         # The best known is the best of all searches.
-        assert one.best.score >= max(found.score for found in one.outputs.values()) - 1e-6
-        assert one.bound > one.best.score
-        assert one.blame(40) in ("right", "unclear")
+        assert sentence.best.score >= max(o.score for o in sentence.outputs.values()) - 1e-6
+        assert sentence.bound > sentence.best.score
+        assert sentence.blame(40) in ("right", "unclear")
 
 
 def test_what_cannot_be_reported(tiny: Translator, tmp_path: Path) -> None:

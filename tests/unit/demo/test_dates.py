@@ -1,4 +1,4 @@
-"""The dates of the demo: what a text means, what the splits share, what the files hold."""
+"""The dates of the demo: unambiguous texts, disjoint splits, the files."""
 
 import builtins
 import unicodedata
@@ -88,7 +88,7 @@ def test_no_text_means_two_dates_and_held_out_days_stay_out(seed: int) -> None:
     assert not (train | valid) & {iso for _, iso in SHOWCASE}
 
 
-def test_the_sizes_asked_for_are_made_of_distinct_days(data: DatesData) -> None:
+def test_the_requested_sizes_have_distinct_days(data: DatesData) -> None:
     assert [len(getattr(data, split)) for split in SPLITS] == [12_000, 200, 1_000, 500, 500]
     for split in SPLITS[1:]:
         examples = getattr(data, split)
@@ -217,7 +217,7 @@ def test_same_seed_same_data_whatever_the_size_of_training(data: DatesData) -> N
     assert make_dates(seed=2, n_train=50).train != again.train
 
 
-def test_nothing_asked_nothing_made() -> None:
+def test_sizes_of_zero() -> None:
     assert make_dates(0, 0, 0, 0, 0) == DatesData([], [], [], [], [])
 
 

@@ -22,7 +22,7 @@ LETTERS = "abcdefghij"
 
 
 class Notes(Silent):
-    """Remembers what it was told."""
+    """Records the notes."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -54,7 +54,7 @@ def dates(tmp_path_factory: pytest.TempPathFactory, notes: Notes) -> DemoResult:
 def test_the_dates_demo_leaves_a_run_that_can_be_used(dates: DemoResult, notes: Notes) -> None:
     assert dates.report == dates.run / "report.html"
     assert notes.texts[0] == "making the data"
-    assert notes.texts[-1] == "scoring what was held out"
+    assert notes.texts[-1] == "scoring the test sets"
     assert dates.steps == 6
     assert 0 < dates.minutes < 5
     model = load(dates.run)
@@ -121,7 +121,7 @@ def test_the_data_are_kept_under_their_content(dates: DemoResult, tmp_path: Path
     assert again.metrics == dates.metrics  # the same data and seed give the same model
     assert again.rows == dates.rows
 
-    other = demo._keep(dates_demo(seed=2, **SMALL))
+    other = demo._write_data(dates_demo(seed=2, **SMALL))
     assert other != dates.data
     assert not list(other.parent.glob(".new-*"))
 

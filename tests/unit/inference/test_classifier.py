@@ -10,7 +10,7 @@ import pytest
 import headway
 from headway import api
 from headway.compare.by_length import ByLength
-from headway.compare.evaluate import Way, judged
+from headway.compare.evaluate import ScoringOptions, evaluate_run
 from headway.data.codecs.text import TextConfig
 from headway.data.config import DataConfig
 from headway.errors import ConfigError, DataError, MissingExtra, RunError
@@ -170,7 +170,7 @@ def test_damaged_labels_are_an_error(place, tmp_path):
 
 
 def test_a_comparison_judges_it(place):
-    found = judged(place / "bag", Way(ByLength((2,))))
+    found = evaluate_run(place / "bag", ScoringOptions(ByLength((2,))))
     assert (found.metric, found.score.value, found.n) == ("accuracy", 100.0, 10)
     assert (found.speed_of, found.lower_is_better) == ("texts", False)
     assert sum(part.n for part in found.by_length) == 10

@@ -7,7 +7,7 @@ import pytest
 from headway import api
 from headway.cli import main
 from headway.compare.by_length import ByLength
-from headway.compare.evaluate import Way, judged
+from headway.compare.evaluate import ScoringOptions, evaluate_run
 from headway.data.config import Corpus, DataConfig
 from headway.errors import ConfigError, RunError
 from headway.inference.classifier import Classifier
@@ -82,7 +82,7 @@ def test_commands(run, capsys):
 
 
 def test_comparisons(run):
-    found = judged(run, Way(ByLength((2,))))
+    found = evaluate_run(run, ScoringOptions(ByLength((2,))))
     assert (found.metric, found.lower_is_better, found.n, found.n_of) == (
         "accuracy",
         False,

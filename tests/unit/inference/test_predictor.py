@@ -8,7 +8,7 @@ from predictor_runs import config_of
 import headway
 from headway import api
 from headway.compare.by_length import ByLength
-from headway.compare.evaluate import Way, judged
+from headway.compare.evaluate import ScoringOptions, evaluate_run
 from headway.data.config import Corpus
 from headway.tasks.answer import AnswerConfig
 from headway.training import loop
@@ -69,8 +69,8 @@ def test_resumed_is_uninterrupted(predictors, monkeypatch):
 
 def test_a_comparison_judges_them(predictors):
     for task, metric, noun in (("tag", "entity_f1", "sentences"), ("regress", "mse", "texts")):
-        found = judged(predictors / task, Way(ByLength((2,))))
+        found = evaluate_run(predictors / task, ScoringOptions(ByLength((2,))))
         assert (found.metric, found.speed_of) == (metric, noun)
         assert found.lower_is_better == (metric == "mse")
         assert sum(part.n for part in found.by_length) == found.n
-    assert judged(predictors / "answer").score.value == 100.0
+    assert evaluate_run(predictors / "answer").score.value == 100.0

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headway import api
-from headway.compare.evaluate import judged
+from headway.compare.evaluate import evaluate_run
 from headway.data.codecs.text import TextConfig
 from headway.data.config import Corpus, DataConfig
 from headway.errors import ConfigError, DataError
@@ -114,7 +114,7 @@ def test_it_is_described_and_reported(runs, objective, folder):
 
 @pytest.mark.parametrize(("objective", "metric"), [("masked_next", "masked"), ("t5", "token")])
 def test_runs_are_compared_by_what_they_restore(runs, objective, metric, folder):
-    found = judged(folder / objective)
+    found = evaluate_run(folder / objective)
     assert (found.metric, found.lower_is_better) == (f"{metric}_accuracy", False)
     held_out = [Corpus(file="valid.txt", format="documents")]
     expected = runs[objective].evaluate(held_out, root=folder).scores[found.metric]
@@ -190,7 +190,7 @@ def test_an_objective_starts_from_another(runs, folder):
         settings = next(iter(run.log.read()))["notes"]["Settings"]
         assert [note for note in settings if "new" in note] == said
     config = config_of(folder, "t5", init=str(folder / "bart"), text=TextConfig())
-    with pytest.raises(ConfigError, match="'t5' needs the control token 'sentinel_0', which this"):
+    with pytest.raises(ConfigError, match="'t5' needs the special token 'sentinel_0', which this"):
         api.train(config, folder / "no")
     assert not (folder / "no").exists()
 

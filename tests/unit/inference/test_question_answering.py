@@ -93,7 +93,7 @@ def test_the_length_of_an_input_counts_all_windows(answerer):
     question, short, long = "where ?", "it sat in Rome", "it sat " * 12
     whole, parts = (answerer.task.encode([question], [text])[0] for text in (short, long))
     assert answerer.length((question, short), "q", "") == len(whole.question) + len(whole.document)
-    n_windows = len(answerer.task.passages(parts))
+    n_windows = len(answerer.task.windows_of(parts))
     assert n_windows > 1
     expected = n_windows * len(parts.question) + len(parts.document)
     assert answerer.length((question, long), "q", "") >= expected, "windows overlap"

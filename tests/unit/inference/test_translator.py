@@ -160,7 +160,7 @@ def test_terms_and_other_methods_do_not_go_together(model):
         model.translate([request], method="sample")
     with pytest.raises(ConfigError, match='method = "sample" has no trace; set method = "beam"'):
         model.translate(["one big dog"], trace=True, method="sample")
-    with pytest.raises(ConfigError, match='"exhaustive" cannot search with a beginning'):
+    with pytest.raises(ConfigError, match='"exhaustive" cannot search with a prefix'):
         model.translate([TranslationRequest("one", prefix="d")], method="exhaustive")
 
 
@@ -173,7 +173,7 @@ def test_a_beginning_may_not_say_what_is_forbidden(folder, name):
         )
     assert str(error.value) == (
         "n:3: the prefix 'dog  big red' says 'big', which is forbidden, and no output can do both; "
-        "take one of them away"
+        "remove one of them"
     )
     glossary = headway.Glossary({"one": headway.data.glossary.Entry(forbid=("dog big",))})
     with pytest.raises(DataError, match=r"^line 1: the prefix 'dog big ' says 'dog big', which"):

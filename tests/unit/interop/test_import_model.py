@@ -283,7 +283,7 @@ def test_nothing_is_asked_of_a_model_without_a_head(imported, tmp_path, capsys, 
     (tmp_path / "texts.txt").write_text("\n\n".join(TEXTS), encoding="utf-8")
     run = str(imported["sentences"][1])
     said = (
-        'headway: error: pretrain.objective = "none" asks nothing of a model, as of one that was '
+        'headway: error: pretrain.objective = "none" has no loss and no metrics, as for a model '
         "imported without a head; train another task from it with init, or choose another objective"
     )
     data = ["--data", str(tmp_path / "texts.txt"), "--format", "documents"]

@@ -1,4 +1,4 @@
-"""Exact match and F1 of answers: what is normalised, several right ones, none, intervals."""
+"""Exact match and F1 of answers: normalisation, several references, none, intervals."""
 
 import random
 
@@ -64,7 +64,7 @@ def test_intervals_and_signatures():
 
 @pytest.mark.parametrize("metric", [exact_answers, answer_f1])
 def test_lists_that_do_not_fit_are_errors(metric):
-    with pytest.raises(DataError, match="2 answers but 1 lists of right ones"):
+    with pytest.raises(DataError, match="2 answers but 1 lists of references"):
         metric(["a", "b"], [["a"]])
     with pytest.raises(DataError, match="no answers to score"):
         metric([], [])

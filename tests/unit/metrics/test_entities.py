@@ -48,7 +48,7 @@ def test_every_short_sentence_is_read_as_seqeval_does_by_default():
     from seqeval.metrics.sequence_labeling import get_entities
 
     for tags in SHORT:
-        expected = [(kind, start, last + 1) for kind, start, last in get_entities(tags)]
+        expected = [(name, start, last + 1) for name, start, last in get_entities(tags)]
         assert entities(tags) == expected, tags
 
 
@@ -56,9 +56,9 @@ def test_every_short_sentence_is_read_as_seqeval_does_by_default():
 def test_every_short_sentence_is_read_as_seqeval_does_when_strict(reading):
     from seqeval import scheme
 
-    kind = {"bio": scheme.IOB2, "iob1": scheme.IOB1}[reading]
+    tags_as = {"bio": scheme.IOB2, "iob1": scheme.IOB1}[reading]
     for tags in SHORT:
-        expected = [one.to_tuple()[1:] for one in scheme.Tokens(tags, kind, sent_id=0).entities]
+        expected = [e.to_tuple()[1:] for e in scheme.Tokens(tags, tags_as, sent_id=0).entities]
         assert entities(tags, reading) == expected, tags
 
 

@@ -15,8 +15,8 @@ def test_repetition_of_words_and_characters():
         "aaaabaaaabaaaabaaaab",  # four times five characters
         "it costs 10000",  # four zeros are a number
     ]
-    found = flags(["some source text"] * 6, outputs)
-    assert found.repetition == (1, 3, 4, 5)
+    flagged = flags(["some source text"] * 6, outputs)
+    assert flagged.repetition == (1, 3, 4, 5)
 
 
 def test_repetition_that_was_there_before_is_no_fault():
@@ -26,9 +26,9 @@ def test_repetition_that_was_there_before_is_no_fault():
 
 
 def test_empty_only_for_a_source_that_had_something():
-    found = flags(["a", "", "b"], ["  ", "", "x"])
-    assert found.empty == (1,)
-    assert found.length == ()
+    flagged = flags(["a", "", "b"], ["  ", "", "x"])
+    assert flagged.empty == (1,)
+    assert flagged.length == ()
 
 
 def test_copied_unless_the_reference_is_the_same():
@@ -58,10 +58,10 @@ def test_length_against_the_source_allows_for_the_usual_ratio():
 
 
 def test_counts_and_dict():
-    found = flags(["a b c", "d"], ["", "e"])
-    assert found.n == 2
-    assert found.counts == {"repetition": 0, "empty": 1, "copied": 0, "length": 0}
-    assert found.to_dict()["empty"] == {"count": 1, "lines": [1]}
+    flagged = flags(["a b c", "d"], ["", "e"])
+    assert flagged.n == 2
+    assert flagged.counts == {"repetition": 0, "empty": 1, "copied": 0, "length": 0}
+    assert flagged.to_dict()["empty"] == {"count": 1, "lines": [1]}
 
 
 def test_nothing_at_all():
@@ -77,6 +77,6 @@ def test_errors_in_words():
 
 @given(st.lists(st.tuples(st.text(max_size=30), st.text(max_size=30)), max_size=8))
 def test_line_numbers_are_valid_for_any_text(pairs):
-    found = flags([s for s, _ in pairs], [o for _, o in pairs])
-    lines = found.repetition + found.empty + found.copied + found.length
+    flagged = flags([s for s, _ in pairs], [o for _, o in pairs])
+    lines = flagged.repetition + flagged.empty + flagged.copied + flagged.length
     assert all(1 <= line <= len(pairs) for line in lines)

@@ -49,10 +49,10 @@ def test_parts_give_the_figure_of_their_sum_and_an_interval():
 
 
 def test_one_part_has_no_interval():
-    found = word_perplexity([4 * math.log(3)], [4], resamples=200)
-    assert found.value == pytest.approx(3)
-    assert (found.low, found.high) == (None, None)
-    assert found.signature == "perplexity|per:word|words:white-space|n:4"
+    score = word_perplexity([4 * math.log(3)], [4], resamples=200)
+    assert score.value == pytest.approx(3)
+    assert (score.low, score.high) == (None, None)
+    assert score.signature == "perplexity|per:word|words:white-space|n:4"
 
 
 def test_shares_of_characters_add_up():

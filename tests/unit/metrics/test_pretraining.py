@@ -1,4 +1,4 @@
-"""What is restored of damaged text: by hand, and with the interval that suits it."""
+"""Metrics of pre-training: values by hand, and the interval that fits."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_questions_of_one_example_go_together():
     assert "bootstrap95|bs:500" in loss.signature
 
 
-def test_nothing_asked_is_nothing_scored():
+def test_data_without_labels_are_refused():
     for score in (restored_loss, restored_share):
-        with pytest.raises(DataError, match="nothing to score: no next is asked for in all of the"):
+        with pytest.raises(DataError, match="nothing to score: the data have no label for 'next'"):
             score("next", [0.0], [0])

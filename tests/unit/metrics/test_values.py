@@ -45,7 +45,7 @@ def test_the_interval_of_ranks_is_near_the_bootstrap():
     rng = np.random.default_rng(5)
     right = rng.normal(size=300)
     outputs = right + rng.normal(size=300)
-    found = stats.bootstrap(
+    interval = stats.bootstrap(
         (outputs, right),
         lambda a, b: stats.spearmanr(a, b).statistic,
         paired=True,
@@ -55,7 +55,7 @@ def test_the_interval_of_ranks_is_near_the_bootstrap():
         random_state=1,
     ).confidence_interval
     ours = spearman(outputs, right)
-    assert (ours.low, ours.high) == pytest.approx((found.low, found.high), abs=0.02)
+    assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high), abs=0.02)
 
 
 def test_signatures():

@@ -30,8 +30,8 @@ class Leaky(nn.Module):
 def test_a_linear_recurrence_fades_or_grows_as_its_powers(a):
     torch.manual_seed(1)
     model = Leaky(a)
-    tokens = torch.tensor([[0, 1, 1, 2], [4, 4, 4, 4]])  # words that come again are told apart
-    # Logits are W h, so at distance k the norm is |W| a^k, W being the rows that are asked for.
+    tokens = torch.tensor([[0, 1, 1, 2], [4, 4, 4, 4]])  # repeated words are separate
+    # Logits are W h, so at distance k the norm is |W| a^k, W being the rows of the outputs.
     for rows in (torch.arange(5), torch.tensor([3, 1])):
         expected = model.embedding[rows].norm() * torch.tensor([a**3, a**2, a, 1.0])
         assert torch.allclose(norms(model, tokens, rows), expected.expand(2, 4))
@@ -51,9 +51,9 @@ def test_finite_differences_give_the_same(family, settings):
     sizes = VocabularySizes(9, 9, shared=True)
     config = FAMILIES[family].config(d_model=8, dropout=0.0, **settings).resolve(0, sizes)
     model = FAMILIES[family].build(config, sizes).double().eval()
-    tokens = torch.tensor([[1, 5, 6, 7, 8]])  # each once, so that a row of the matrix is a place
+    tokens = torch.tensor([[1, 5, 6, 7, 8]])  # each once, so that a row of the matrix is a position
     outputs = torch.tensor([0, 2, 5, 8])
-    found = norms(model, tokens, outputs)[0]
+    result = norms(model, tokens, outputs)[0]
     weight = model.output.weight.detach()[outputs].clone()
     step = 1e-6
 
@@ -61,7 +61,7 @@ def test_finite_differences_give_the_same(family, settings):
     def logits():
         return model({"tgt_in": tokens})[0, -1] @ weight.T
 
-    for place, token in enumerate(tokens[0]):
+    for position, token in enumerate(tokens[0]):
         columns = []
         for unit in range(8):
             ends = []
@@ -71,7 +71,8 @@ def test_finite_differences_give_the_same(family, settings):
                     ends.append(logits())
                     model.embedding[token, unit] -= sign * step
             columns.append((ends[0] - ends[1]) / (2 * step))
-        assert found[place].item() == pytest.approx(torch.stack(columns).norm().item(), rel=1e-5)
+        expected = torch.stack(columns).norm().item()
+        assert result[position].item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_weights_are_left_as_they_were():

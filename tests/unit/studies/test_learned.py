@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headway.errors import RunError
-from headway.studies.learned import learn
+from headway.studies.learned import train_models
 from headway.studies.lookup import make_lookups
 from headway.studies.recall import RecallSizes, run_file
 from headway.training.progress import Silent
@@ -28,7 +28,7 @@ def quick(tmp_path, monkeypatch):
 def test_the_files_of_a_study_and_its_runs(tmp_path, data):
     out = tmp_path / "study"
     run_files = {"GRU + attention": run_file("GRU + attention", SIZES, 1)}
-    runs = learn(out, run_files, data, MINUTES, Silent())
+    runs = train_models(out, run_files, data, MINUTES, Silent())
     assert list(runs) == ["GRU + attention"]
     assert (out / "gru-attention.toml").is_file()
     assert len((out / "data-seed1" / "train.tsv").read_text().splitlines()) == 40
@@ -45,7 +45,7 @@ def test_the_files_of_a_study_and_its_runs(tmp_path, data):
 
     weights = run.run / "model.safetensors"
     written = weights.stat().st_mtime_ns
-    again = learn(out, run_files, data, MINUTES, Silent())
+    again = train_models(out, run_files, data, MINUTES, Silent())
     assert weights.stat().st_mtime_ns == written  # nothing is trained twice
     assert again["GRU + attention"].steps == run.steps
 
@@ -54,4 +54,4 @@ def test_a_failed_training_is_named(tmp_path, data):
     config = run_file("GRU", SIZES, 1)
     run_files = {"GRU": replace(config, data=replace(config.data, train="absent.tsv"))}
     with pytest.raises(RunError, match=r"^gru could not be trained: .*absent\.tsv"):
-        learn(tmp_path / "study", run_files, data, MINUTES, Silent())
+        train_models(tmp_path / "study", run_files, data, MINUTES, Silent())

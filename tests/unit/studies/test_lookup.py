@@ -24,35 +24,35 @@ from headway.studies.lookup import (
 
 
 @given(seed=st.integers(0, 10_000), distance=st.integers(1, 60), room=st.integers(0, 9))
-def test_the_answer_stands_where_it_is_said_to(seed, distance, room):
+def test_the_answer_is_at_its_distance(seed, distance, room):
     for length in (None, PAIRS + distance + room):
-        found = make_lookup(Random(seed), distance, length)
-        *before, asked = found.words
-        assert found.words[-1 - distance] == asked + found.answer
-        assert sum(word[0] == asked for word in before) == 1  # so that the answer is determined
-        assert asked + found.answer in found.pairs
-        assert len(found.pairs) == PAIRS
-        assert found.pairs <= {key + value for key in KEYS for value in VALUES}
-        assert {*before} - found.pairs <= {*FILLER}
-        assert found.line == f"{found.source} {found.answer}"
+        example = make_lookup(Random(seed), distance, length)
+        *before, key = example.words
+        assert example.words[-1 - distance] == key + example.answer
+        assert sum(word[0] == key for word in before) == 1  # so that the answer is determined
+        assert key + example.answer in example.pairs
+        assert len(example.pairs) == PAIRS
+        assert example.pairs <= {key + value for key in KEYS for value in VALUES}
+        assert {*before} - example.pairs <= {*FILLER}
+        assert example.line == f"{example.source} {example.answer}"
         if length is not None:
-            assert len(found.words) == length
+            assert len(example.words) == length
 
 
 def test_letters_of_keys_values_and_filler_are_different():
     assert len({*KEYS, *VALUES, *FILLER}) == len(KEYS) + len(VALUES) + len(FILLER)
 
 
-def test_each_of_the_pairs_is_asked_for_as_often_from_a_distance_on():
-    def asked(distance):
-        """Which pair of how many draws."""
+def test_all_pairs_are_queried_equally_often_from_a_distance_on():
+    def queried(distance):
+        """How often each pair is queried."""
         random = Random(1)
         examples = (make_lookup(random, distance) for _ in range(2000))
         return Counter(e.words.index(e.words[-1] + e.answer) for e in examples)
 
-    assert set(asked(1)) == {PAIRS - 1}  # nothing else is so near
-    assert set(asked(2)) == {PAIRS - 2, PAIRS - 1}
-    counts = asked(PAIRS)
+    assert set(queried(1)) == {PAIRS - 1}  # nothing else is so near
+    assert set(queried(2)) == {PAIRS - 2, PAIRS - 1}
+    counts = queried(PAIRS)
     assert set(counts) == set(range(PAIRS))
     assert max(counts.values()) < 1.3 * min(counts.values())
 
@@ -95,9 +95,9 @@ def test_what_values_without_keys_are_worth():
 
 
 def test_a_seed_decides_everything():
-    one, same, other = (make_lookups(seed, 20, 5, 5, (8, 20), (8,)) for seed in (1, 1, 2))
-    assert one == same
-    assert one != other
+    first, same, other = (make_lookups(seed, 20, 5, 5, (8, 20), (8,)) for seed in (1, 1, 2))
+    assert first == same
+    assert first != other
 
 
 def test_files(tmp_path: Path):

@@ -9,7 +9,14 @@ import torch
 
 from headway.models import FAMILIES
 from headway.studies import steps
-from headway.studies.steps import MODELS, StepSizes, make_batches, make_finding, study_steps, timed
+from headway.studies.steps import (
+    MODELS,
+    StepSizes,
+    make_batches,
+    make_finding,
+    study_steps,
+    time_updates,
+)
 from headway.text.special_tokens import BOS, SPECIALS
 from headway.training.progress import Silent
 
@@ -39,7 +46,7 @@ def test_each_round_times_everyone_and_begins_with_another():
     clock = Clock()
     contestants = {name: clock.contestant(name, cost) for name, cost in (("a", 1), ("b", 10))}
     batches = {length: make_batches(SMALL, length, 2, seed=1) for length in SMALL.lengths}
-    times = timed(contestants, batches, 2, Silent(), clock)
+    times = time_updates(contestants, batches, 2, Silent(), clock)
     # 16 tokens are 8 sequences of 2 and 4 of 4; the warm-up is in no list.
     assert times == {"a": {2: [8, 8], 4: [4, 4]}, "b": {2: [80, 80], 4: [40, 40]}}
     order = defaultdict(list)

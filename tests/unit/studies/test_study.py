@@ -49,7 +49,7 @@ def test_a_page_a_record_and_a_picture(small_study):
         (("recall", None, -1), "seed = -1: expected a whole number of at least 0"),
     ],
 )
-def test_what_cannot_be_asked_for(small_study, arguments, message):
+def test_invalid_arguments_are_refused(small_study, arguments, message):
     with pytest.raises(ConfigError) as error:
         run_study(*arguments)
     assert str(error.value).startswith(message)

@@ -37,15 +37,14 @@ class Copier(torch.nn.Module):
     def start(self, batch, prefix=None):
         self.batches.append(tuple(batch["src"].shape))
         rows = batch["src"].size(0)
-        return DecoderState(
-            {"src": batch["src"]}, {"place": RecurrentCache(torch.zeros(rows, 1, dtype=torch.long))}
-        )
+        position = torch.zeros(rows, 1, dtype=torch.long)
+        return DecoderState({"src": batch["src"]}, {"position": RecurrentCache(position)})
 
     def step(self, tokens, state):
-        place, src = state.cache["place"].value, state.memory["src"]
-        word = src.gather(1, place.clamp(max=src.size(1) - 1))  # (B, N)
+        position, src = state.cache["position"].value, state.memory["src"]
+        word = src.gather(1, position.clamp(max=src.size(1) - 1))  # (B, N)
         logits = 20.0 * torch.nn.functional.one_hot(word, self.size).float()
-        return logits, state.successor({"place": RecurrentCache(place + 1)})
+        return logits, state.successor({"position": RecurrentCache(position + 1)})
 
 
 @pytest.fixture

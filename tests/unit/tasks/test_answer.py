@@ -30,8 +30,8 @@ DATA = DataConfig(train="a.jsonl")
 
 
 def line(question, context, answers):
-    given = [{"text": text, "answer_start": start} for text, start in answers]
-    return {"question": question, "context": context, "answers": given}
+    spans = [{"text": text, "answer_start": start} for text, start in answers]
+    return {"question": question, "context": context, "answers": spans}
 
 
 def values(row):
@@ -45,7 +45,7 @@ def made(folder, rows=ROWS, size=9, text=None, **how):
     )
     lines = "".join(json.dumps(line(*row)) + "\n" for row in rows)
     (folder / "a.jsonl").write_text(lines, "utf-8")
-    found = prepare(
+    prepared = prepare(
         [Corpus(file="a.jsonl")],
         task.codecs,
         folder / "s",
@@ -53,11 +53,11 @@ def made(folder, rows=ROWS, size=9, text=None, **how):
         rules=task,
         max_length=size,
     )
-    return task, found.store
+    return task, prepared.store
 
 
 class Marker(torch.nn.Module):
-    """Some tokens have logits to be the first and the last; the first of all has one of its own."""
+    """Some tokens have logits to be first and last; the first position has its own logit."""
 
     def __init__(self, tokens, none=0.0):
         super().__init__()
@@ -67,9 +67,9 @@ class Marker(torch.nn.Module):
         self.none = none
 
     def token_logits(self, batch):
-        found = self.rows[batch["src"]].clone()
-        found[:, 0] = self.none
-        return found
+        logits = self.rows[batch["src"]].clone()
+        logits[:, 0] = self.none
+        return logits
 
 
 def ids_of(task, *words):
@@ -91,8 +91,8 @@ def test_codecs_are_saved_and_loaded(tmp_path):
 def test_windows_of_a_long_document(tmp_path):
     task, store = made(tmp_path)
     # 9 tokens: 2 of the question, 2 end marks, 5 of the document
-    assert task.passages(task.stored(store, 0)) == [AnswerWindow(0, 3)]
-    assert task.passages(task.stored(store, 1)) == [(0, 5), (3, 8), (6, 11), (7, 12)]
+    assert task.windows_of(task.stored(store, 0)) == [AnswerWindow(0, 3)]
+    assert task.windows_of(task.stored(store, 1)) == [(0, 5), (3, 8), (6, 11), (7, 12)]
     assert task.sized(store).lengths("window").tolist() == [7, 9, 9]
 
 
@@ -118,10 +118,10 @@ def test_training_draws_windows(tmp_path):
         batch = task.batch(store, np.array([1]), (1, epoch))
         again = task.batch(store, np.array([1]), (1, epoch))
         assert torch.equal(batch["src"], again["src"])
-        place = int(batch["start"][0])
-        assert (batch["src"][0, place] == paris) == (place > 0)
-        held += place > 0
-        elsewhere += place == 0
+        position = int(batch["start"][0])
+        assert (batch["src"][0, position] == paris) == (position > 0)
+        held += position > 0
+        elsewhere += position == 0
     assert 25 <= elsewhere <= 75
     drawn = {tuple(task.batch(store, np.array([2]), (1, e))["src"][0].tolist()) for e in range(50)}
     assert len(drawn) == 4  # of a question without an answer all windows
@@ -141,7 +141,7 @@ def test_the_loss_is_that_of_both_ends(tmp_path):
     batch = task.batch(store, np.array([0, 2]))
     objective = task.objective(Marker({paris: [2.0, 1.0]}), 0.1).eval()
     assert objective.counts(batch) == {"loss": 4}
-    # 4 places in the first window, 6 without Paris in the second
+    # 4 positions in the first window, 6 without Paris in the second
     first = math.log(1 + 3 * math.exp(-2)) + math.log(6)
     last = math.log(1 + 3 * math.exp(-1)) + math.log(6)
     assert objective(batch)["loss"].item() == pytest.approx(first + last)
@@ -155,40 +155,40 @@ def test_the_best_span_over_all_windows(tmp_path):
     task, store = made(tmp_path)
     f, paris = ids_of(task, "f", "Paris")
     model = Marker({f: [3.0, 0.0], paris: [2.0, 5.0]})
-    [found] = task.predict(model, [task.stored(store, 1)], 3)
-    assert [(one.start, one.end) for one in found.best[:2]] == [(10, 17), (12, 17)]
-    # in the window d e f Paris g: the first place of all counts too
+    [guesses] = task.predict(model, [task.stored(store, 1)], 3)
+    assert [(guess.start, guess.end) for guess in guesses.best[:2]] == [(10, 17), (12, 17)]
+    # in the window d e f Paris g: the first position counts too
     start = math.exp(3) / (math.exp(3) + math.exp(2) + 4)
-    assert found.best[0].probability == pytest.approx(start * math.exp(5) / (math.exp(5) + 5))
-    assert task.answer(found).start == 10
+    assert guesses.best[0].probability == pytest.approx(start * math.exp(5) / (math.exp(5) + 5))
+    assert task.answer(guesses).start == 10
     short = Answer(AnswerConfig(longest=1), 9).with_codecs(task.codec, task.answers)
-    [found] = short.predict(model, [task.stored(store, 1)], 3)
-    assert found.best[0][:2] == (12, 17)
+    [guesses] = short.predict(model, [task.stored(store, 1)], 3)
+    assert guesses.best[0][:2] == (12, 17)
 
 
 def test_batches_of_questions_are_as_single_ones(tmp_path):
     task, store = made(tmp_path)
     f, paris = ids_of(task, "f", "Paris")
     models = Ensemble([Marker({f: [1.0, 0.0]}), Marker({paris: [2.0, 5.0]}, none=1.0)])
-    asked = [task.stored(store, i) for i in (1, 0, 2, 0)]
-    together = task.predict(models, asked)
-    for one, found in zip(asked, together, strict=True):
-        [alone] = task.predict(models, [one])
-        assert [guess[:2] for guess in alone.best] == [guess[:2] for guess in found.best]
-        assert alone.none == pytest.approx(found.none)
+    questions = [task.stored(store, i) for i in (1, 0, 2, 0)]
+    together = task.predict(models, questions)
+    for question, guesses in zip(questions, together, strict=True):
+        [alone] = task.predict(models, [question])
+        assert [guess[:2] for guess in alone.best] == [guess[:2] for guess in guesses.best]
+        assert alone.none == pytest.approx(guesses.none)
     assert task.predict(models, []) == []
 
 
 def test_no_answer(tmp_path):
     task, store = made(tmp_path)
     paris = ids_of(task, "Paris")[0]
-    asked = [task.stored(store, i) for i in (1, 2)]
+    questions = [task.stored(store, i) for i in (1, 2)]
     sure, unsure = Marker({paris: [9.0, 9.0]}, none=4.0), Marker({}, none=4.0)
-    [found, _] = task.predict(sure, asked)
-    # three windows say there is none, the one with Paris says there is
-    assert found.none == pytest.approx(math.exp(4) / (math.exp(9) + math.exp(4) + 4))
-    assert task.answer(found)[:2] == (12, 17)
-    [none, _] = task.predict(unsure, asked)
+    [guesses, _] = task.predict(sure, questions)
+    # three windows predict no answer, the window with Paris predicts one
+    assert guesses.none == pytest.approx(math.exp(4) / (math.exp(9) + math.exp(4) + 4))
+    assert task.answer(guesses)[:2] == (12, 17)
+    [none, _] = task.predict(unsure, questions)
     assert none.none == pytest.approx(math.exp(4) / (math.exp(4) + 5))
     assert task.answer(none) is None
     always = task.with_codecs(task.codec, type(task.answers)(may_lack=False))
@@ -197,9 +197,9 @@ def test_no_answer(tmp_path):
 
 def test_a_long_question_leaves_half_of_the_window(tmp_path):
     task, store = made(tmp_path)
-    asked = task.encode(["who ? " * 30], [LONG])[0]
-    assert all(stop - start == 4 for start, stop in task.passages(asked))  # 9 - 2 marks - 3
-    batch, starts = task.tensors([asked], [AnswerWindow(0, 4)])
+    encoded = task.encode(["who ? " * 30], [LONG])[0]
+    assert all(stop - start == 4 for start, stop in task.windows_of(encoded))  # 9 - 2 special - 3
+    batch, starts = task.tensors([encoded], [AnswerWindow(0, 4)])
     assert batch["src"].shape == (1, 9)
     assert starts == [4]
     rows = [*ROWS, ("who ? " * 3, LONG, [])]

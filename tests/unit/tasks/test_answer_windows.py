@@ -7,45 +7,45 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.tasks.answer_windows import AnswerWindow, best_spans, passages, tokens_at
+from headway.tasks.answer_windows import AnswerWindow, best_spans, document_windows, tokens_at
 
 
 def test_a_document_that_fits_is_one_passage():
-    assert passages(4, 4, 0.5) == [AnswerWindow(0, 4)]
-    assert passages(0, 4, 0.5) == [AnswerWindow(0, 0)]
+    assert document_windows(4, 4, 0.5) == [AnswerWindow(0, 4)]
+    assert document_windows(0, 4, 0.5) == [AnswerWindow(0, 0)]
 
 
 def test_windows_by_hand():
-    assert passages(10, 4, 0.5) == [(0, 4), (2, 6), (4, 8), (6, 10)]
-    assert passages(9, 4, 0.0) == [(0, 4), (4, 8), (5, 9)]
-    assert passages(6, 4, 0.5) == [(0, 4), (2, 6)]
+    assert document_windows(10, 4, 0.5) == [(0, 4), (2, 6), (4, 8), (6, 10)]
+    assert document_windows(9, 4, 0.0) == [(0, 4), (4, 8), (5, 9)]
+    assert document_windows(6, 4, 0.5) == [(0, 4), (2, 6)]
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.floats(0, 0.99))
 def test_windows_hold_everything_and_share_what_they_should(n, room, overlap):
-    found = passages(n, room, overlap)
-    assert found[0].start == 0
-    assert found[-1].stop == n
-    assert len(set(found)) == len(found)
-    for one, other in pairwise(found):
-        assert one.stop - one.start == room
-        assert one.start < other.start
-        assert one.stop - other.start >= min(int(room * overlap), room - 1)
+    windows = document_windows(n, room, overlap)
+    assert windows[0].start == 0
+    assert windows[-1].stop == n
+    assert len(set(windows)) == len(windows)
+    for window, following in pairwise(windows):
+        assert window.stop - window.start == room
+        assert window.start < following.start
+        assert window.stop - following.start >= min(int(room * overlap), room - 1)
 
 
 def test_a_short_part_is_whole_in_some_window():
     for first in range(28):
-        assert any(one.holds(first, first + 2) for one in passages(30, 8, 0.5))
-    assert not any(one.holds(3, 4) for one in passages(8, 4, 0.0))
+        assert any(window.contains(first, first + 2) for window in document_windows(30, 8, 0.5))
+    assert not any(window.contains(3, 4) for window in document_windows(8, 4, 0.0))
 
 
 def test_tokens_at_characters():
     # "in  Paris!" as in, ▁▁Par, is, !
-    places = np.array([(0, 2), (2, 7), (7, 9), (9, 10)])
-    assert tokens_at(places, 4, 9) == (1, 2)
-    assert tokens_at(places, 5, 6) == (1, 1)
-    assert tokens_at(places, 0, 10) == (0, 3)
-    assert tokens_at(places, 9, 10) == (3, 3)
+    offsets = np.array([(0, 2), (2, 7), (7, 9), (9, 10)])
+    assert tokens_at(offsets, 4, 9) == (1, 2)
+    assert tokens_at(offsets, 5, 6) == (1, 1)
+    assert tokens_at(offsets, 0, 10) == (0, 3)
+    assert tokens_at(offsets, 9, 10) == (3, 3)
     assert tokens_at(np.array([(0, 2), (5, 7)]), 3, 4) is None  # nothing is read there
 
 
@@ -58,9 +58,9 @@ def test_the_best_spans_are_those_of_all(longest):
         reverse=True,
     )
     for n in (1, 5, 1000):
-        found = best_spans(starts, ends, longest, n)
-        assert [(one.first, one.last) for one in found] == [(a, b) for _, a, b in every[:n]]
-        assert [one.log_prob for one in found] == pytest.approx(
+        spans = best_spans(starts, ends, longest, n)
+        assert [(span.first, span.last) for span in spans] == [(a, b) for _, a, b in every[:n]]
+        assert [span.log_prob for span in spans] == pytest.approx(
             [value for value, _, _ in every[:n]]
         )
 

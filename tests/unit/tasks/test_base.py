@@ -29,11 +29,11 @@ def validator(task, store, metric="loss", sample=500):
 
 
 def test_the_loss_is_the_mean_over_all_words_without_smoothing_or_dropout(task, store, objective):
-    found = validator(task, store)(objective.train()).figures["valid_loss"]
+    loss = validator(task, store)(objective.train()).figures["valid_loss"]
     objective.eval()
     batch = task.batch(store, np.arange(len(store)))
     expected = objective(batch)["loss"].item() / objective.counts(batch)["loss"]
-    assert found == pytest.approx(expected, rel=1e-5)
+    assert loss == pytest.approx(expected, rel=1e-5)
 
 
 def test_it_is_the_same_each_time_and_draws_nothing(task, store, objective):
@@ -50,7 +50,7 @@ def test_the_mode_is_put_back_even_after_an_error(task, store, objective, traini
     judge = validator(task, store)
     judge(objective)
     assert objective.training is training
-    monkeypatch.setattr(judge, "_outputs", lambda *given: 1 / 0)
+    monkeypatch.setattr(judge, "_outputs", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         judge(objective)
     assert objective.training is training
@@ -102,7 +102,7 @@ def test_more_goodness_is_better_whatever_the_metric(task, store, metric, goodne
 @pytest.mark.parametrize("kind", ["words", "characters", "wordpiece"])
 @pytest.mark.parametrize("metric", ["bleu", "exact", "chrf", "wer", "ser"])
 def test_an_unknown_is_never_right(tmp_path, kind, metric, objective, monkeypatch):
-    """Even when the output has an unknown at the same place."""
+    """Even if the output has an unknown token at the same position."""
     known = [("a b a b a b", "a b a b a b")] * 2
     task = Translate().fit_codecs(lambda: iter(known), TextConfig(kind=kind))
     (tmp_path / "pairs.tsv").write_text("?\t?\n", "utf-8")
@@ -111,13 +111,13 @@ def test_an_unknown_is_never_right(tmp_path, kind, metric, objective, monkeypatc
     judge = validator(task, store, metric)
     monkeypatch.setattr(judge, "_loss", lambda objective: 0.0)
     monkeypatch.setattr(judge, "_outputs", lambda objective, limited: ["⟨unk⟩"])
-    found = judge(objective)
-    assert found.figures[metric] == (0.0 if metric in ("bleu", "exact", "chrf") else 100.0)
-    assert found.samples == [("⟨unk⟩", "⟨unk⟩", "⟨unk⟩")]  # as people know it
+    validation = judge(objective)
+    assert validation.figures[metric] == (0.0 if metric in ("bleu", "exact", "chrf") else 100.0)
+    assert validation.samples == [("⟨unk⟩", "⟨unk⟩", "⟨unk⟩")]  # as reports show it
 
 
 class TwoParts(Objective):
-    """Sums of two parts, which are given with their counts."""
+    """Fixed sums and counts of two parts."""
 
     def __init__(self):
         super().__init__(torch.nn.Linear(1, 1), weights={"main": 1.0, "side": 0.5})
@@ -136,5 +136,5 @@ class OfTwoParts(Validator):
 
 
 def test_parts_of_a_loss_are_divided_by_their_own_counts():
-    found = OfTwoParts("loss", lower_is_better=True)(TwoParts())
-    assert found == Validation({"valid_loss": 3.0 + 0.5 * 8.0}, [])
+    validation = OfTwoParts("loss", lower_is_better=True)(TwoParts())
+    assert validation == Validation({"valid_loss": 3.0 + 0.5 * 8.0}, [])

@@ -68,8 +68,8 @@ def test_codecs_are_saved_and_loaded(task, tmp_path):
 def test_texts_may_begin_with_a_mark(tmp_path):
     task = Classify().fit_codecs(lambda: iter(ROWS), TextConfig(kind="words", begin=True))
     task.save_codecs(tmp_path)
-    for one in (task, Classify().load_codecs(tmp_path)):
-        assert one.codec.encode_batch(["a"])[0][0] == one.codec.bos
+    for loaded in (task, Classify().load_codecs(tmp_path)):
+        assert loaded.codec.encode_batch(["a"])[0][0] == loaded.codec.bos
 
 
 def test_a_batch_is_texts_and_labels(task, store):
@@ -87,7 +87,7 @@ def test_segmentations_are_drawn_anew(tmp_path):
     made = prepare([Corpus(file="a.tsv")], task.codecs, tmp_path / "s", root=tmp_path).store
     drawn = [task.batch(made, np.array([0]), (1, epoch))["src"] for epoch in (1, 1, 2, 3, 4)]
     assert torch.equal(drawn[0], drawn[1])
-    assert len({tuple(one[0].tolist()) for one in drawn}) > 1
+    assert len({tuple(batch[0].tolist()) for batch in drawn}) > 1
 
 
 def test_the_loss_is_a_sum_over_texts(task, store, model):
@@ -117,16 +117,16 @@ def test_an_ensemble_has_the_mean_of_the_probabilities(task, model):
 def test_a_validation_counts_what_is_right(task, store, model):
     wrong = ByFirst(dict.fromkeys(range(8), 1))
     validator = task.validator(store, DATA, "accuracy", 500, SearchConfig())
-    found = validator(task.objective(model, 0.0))
-    assert found.figures["accuracy"] == found.figures["macro_f1"] == 100.0
-    assert found.figures["valid_loss"] == pytest.approx(math.log(1 + math.exp(-2)))
-    assert found.samples == [("a b", "yes", "yes"), ("b b a", "no", "no"), ("a", "yes", "yes")]
+    validation = validator(task.objective(model, 0.0))
+    assert validation.figures["accuracy"] == validation.figures["macro_f1"] == 100.0
+    assert validation.figures["valid_loss"] == pytest.approx(math.log(1 + math.exp(-2)))
+    assert validation.samples == [("a b", "yes", "yes"), ("b b a", "no", "no"), ("a", "yes", "yes")]
     worse = validator(task.objective(wrong, 0.0))
     assert worse.figures["accuracy"] == pytest.approx(60.0)
     assert worse.figures["macro_f1"] == pytest.approx(37.5)
-    assert validator.goodness(found) > validator.goodness(worse)
+    assert validator.goodness(validation) > validator.goodness(worse)
     by_loss = task.validator(store, DATA, "loss", 500, SearchConfig())
-    assert by_loss.goodness(found) > by_loss.goodness(worse)
+    assert by_loss.goodness(validation) > by_loss.goodness(worse)
 
 
 def test_what_is_counted_are_texts_with_labels(task, store):

@@ -24,7 +24,7 @@ GREEDY = SearchConfig(beam=1)
 
 
 class Repeating(torch.nn.Module):
-    """Counted, so to speak: after each token the same one again with probability 0.5."""
+    """Like a counting model: each token repeats with probability 0.5."""
 
     def __init__(self, size):
         super().__init__()
@@ -36,7 +36,7 @@ class Repeating(torch.nn.Module):
 
     def start(self, batch, prefix=None):
         rows = next(iter(batch.values())).size(0)
-        return DecoderState({}, {"place": RecurrentCache(torch.zeros(rows, 1))})
+        return DecoderState({}, {"empty": RecurrentCache(torch.zeros(rows, 1))})
 
     def step(self, tokens, state):
         return self.rows[tokens[:, :, -1]], state.successor(state.cache)
@@ -55,15 +55,15 @@ def store(task, tmp_path):
     return prepare([corpus], task.codecs, tmp_path / "stores", root=tmp_path, block=4).store
 
 
-def decoder(task, **given):
-    small = {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1, **given}
+def decoder(task, **settings):
+    small = {"d_model": 8, "d_ff": 8, "n_heads": 2, "layers": 1, **settings}
     config = DecoderConfig(**small).resolve(1, task.vocabularies)
     torch.manual_seed(0)
     return FAMILIES["decoder"].build(config, task.vocabularies)
 
 
-def data(**given):
-    return DataConfig(train=Corpus(file="a.txt", format="text"), block=4, **given)
+def data(**settings):
+    return DataConfig(train=Corpus(file="a.txt", format="text"), block=4, **settings)
 
 
 def test_it_stands_in_the_table_and_takes_models_without_a_source():
@@ -125,15 +125,15 @@ def test_forced_scores_are_the_same_in_one_pass_and_step_by_step(task, store):
 def test_validation_scores_every_token_of_the_text_once(task, store):
     judge = task.validator(store, data(), "loss", 500, GREEDY)
     model = Repeating(8)
-    found = judge(task.objective(model, 0.0))
+    validation = judge(task.objective(model, 0.0))
     ids = [*task.codec.tokenizer.encode(TEXT), EOS]
     # Windows begin anew after the begin mark, but what they score has its own past.
     steps = zip([BOS, *ids], ids, strict=False)
     repeats = sum(before == after for before, after in steps)
     expected = -(repeats * math.log(0.5) + (18 - repeats) * math.log(0.5 / 7)) / 18
-    assert found.figures["valid_loss"] == pytest.approx(expected, rel=1e-6)
-    assert found.figures["perplexity"] == pytest.approx(math.exp(expected), rel=1e-6)
-    assert judge.goodness(found) == -found.figures["valid_loss"]
+    assert validation.figures["valid_loss"] == pytest.approx(expected, rel=1e-6)
+    assert validation.figures["perplexity"] == pytest.approx(math.exp(expected), rel=1e-6)
+    assert judge.goodness(validation) == -validation.figures["valid_loss"]
 
 
 def test_the_context_of_a_window_is_the_half_before_it(task, store):
@@ -145,9 +145,9 @@ def test_the_context_of_a_window_is_the_half_before_it(task, store):
         inputs = torch.tensor([[BOS, *ids[start : stop - 1]]])
         logits = model.output(model({"tgt_in": inputs}))[0].log_softmax(-1)
         total -= sum(logits[i - start, ids[i]].item() for i in range(scored, stop))
-    found = judge(SequenceLoss(model, 0.1).train())
-    assert found.figures["valid_loss"] == pytest.approx(total / 18, rel=1e-5)
-    assert judge.goodness(found) == -found.figures["perplexity"]
+    validation = judge(SequenceLoss(model, 0.1).train())
+    assert validation.figures["valid_loss"] == pytest.approx(total / 18, rel=1e-5)
+    assert judge.goodness(validation) == -validation.figures["perplexity"]
 
 
 def test_samples_are_drawn_after_real_beginnings_and_always_the_same(task, store):

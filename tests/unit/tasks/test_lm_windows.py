@@ -39,14 +39,14 @@ def test_every_token_counts_once_and_has_its_context(lengths, size):
 def test_batches_count_what_is_scored_and_show_what_was_before():
     texts = [np.array([5, 6, 7, 8, 9, 2]), np.array([4, 2])]
     windows = list(windows_of([6, 2], 4))
-    found = {}
+    result = {}
     for rows, batch in window_batches(texts, windows, bos=1):
         for row, i in enumerate(rows):
-            found[i] = [batch[name][row].tolist() for name in ("tgt_in", "tgt_out", "tgt_valid")]
-    assert found[0] == [[1, 5, 6, 7], [5, 6, 7, 8], [True] * 4]
-    assert found[1] == [[1, 7, 8, 9], [7, 8, 9, 2], [False, False, True, True]]
-    assert found[2][0][:2] == [1, 4]
-    assert found[2][2] == [True, True, False, False]
+            result[i] = [batch[name][row].tolist() for name in ("tgt_in", "tgt_out", "tgt_valid")]
+    assert result[0] == [[1, 5, 6, 7], [5, 6, 7, 8], [True] * 4]
+    assert result[1] == [[1, 7, 8, 9], [7, 8, 9, 2], [False, False, True, True]]
+    assert result[2][0][:2] == [1, 4]
+    assert result[2][2] == [True, True, False, False]
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def column(tmp_path):
 def test_the_examples_of_a_store_are_joined_up_to_each_end(column):
     texts = StoredTexts(column, eos=2)
     whole = [[5, 6, 7, 2], [2], [8, 9, 10, 11, 2]]
-    for _ in range(2):  # as often as one likes
+    for _ in range(2):  # may be repeated
         assert [text.tolist() for text in texts] == whole
     assert len(texts) == 3
     assert texts.lengths() == [4, 1, 5]

@@ -87,14 +87,14 @@ def test_an_ensemble_has_the_mean_value(task):
 
 def test_a_validation_compares_values(task, store):
     validator = task.validator(store, DATA, "spearman", 500, SearchConfig())
-    found = validator(task.objective(ByLength(), 0.0))
+    validation = validator(task.objective(ByLength(), 0.0))
     # lengths 2, 3, 4, 2 against values 1, 3, 5, 7: ranks 1.5, 3, 4, 1.5, and 1, 2, 3, 4
-    assert found.figures["spearman"] == pytest.approx(0.5 / (4.5 * 5) ** 0.5)
-    assert found.figures.keys() == {"valid_loss", "spearman", "pearson", "mse"}
-    assert found.samples[0] == ("a", f"{4 + 2 * 5**0.5:.4g}", "1")
+    assert validation.figures["spearman"] == pytest.approx(0.5 / (4.5 * 5) ** 0.5)
+    assert validation.figures.keys() == {"valid_loss", "spearman", "pearson", "mse"}
+    assert validation.samples[0] == ("a", f"{4 + 2 * 5**0.5:.4g}", "1")
     by_error = task.validator(store, DATA, "mse", 500, SearchConfig())
     worse = by_error(task.objective(ByLength(9.0), 0.0))
-    assert by_error.goodness(found) > by_error.goodness(worse)
+    assert by_error.goodness(validation) > by_error.goodness(worse)
 
 
 def test_metrics_it_does_not_have(task):

@@ -65,11 +65,11 @@ def test_codecs_are_saved_and_loaded(tmp_path):
 
 
 def test_only_the_first_token_of_a_word_has_a_label(tmp_path):
-    task, found = made(tmp_path, TextConfig(kind="characters"))
-    batch = task.batch(found.store, np.array([2, 0]))
+    task, prepared = made(tmp_path, TextConfig(kind="characters"))
+    batch = task.batch(prepared.store, np.array([2, 0]))
     #       i  t  _  s  a  t  end: a space goes with the word after it
-    told = [0, IGNORED, 0, IGNORED, IGNORED, IGNORED, IGNORED]
-    assert batch["label"][0].tolist() == told + [IGNORED] * 5
+    expected = [0, IGNORED, 0, IGNORED, IGNORED, IGNORED, IGNORED]
+    assert batch["label"][0].tolist() == expected + [IGNORED] * 5
     assert batch["label"][1].tolist() == [1, *[IGNORED] * 2, 0, *[IGNORED] * 3, 1, *[IGNORED] * 4]
     assert batch["src_valid"].sum(1).tolist() == [7, 12]
     assert task.objective(None, 0.0).counts(batch) == {"loss": 5}
@@ -77,16 +77,16 @@ def test_only_the_first_token_of_a_word_has_a_label(tmp_path):
 
 def test_labels_follow_their_words_through_other_segmentations(tmp_path):
     rows = [("abab abba ba", "I-X O I-X"), ("ba abab", "O I-X")]
-    task, found = made(tmp_path, TextConfig(dropout=0.5), rows)
+    task, prepared = made(tmp_path, TextConfig(dropout=0.5), rows)
     for epoch in range(4):
-        batch = task.batch(found.store, np.array([0, 1]), (1, epoch))
+        batch = task.batch(prepared.store, np.array([0, 1]), (1, epoch))
         labels = [row[row != IGNORED].tolist() for row in batch["label"]]
         assert labels == [[1, 0, 1], [0, 1]]
 
 
 def test_the_loss_is_a_sum_over_words(tmp_path, model):
-    task, found = made(tmp_path)
-    batch = task.batch(found.store, np.arange(3))
+    task, prepared = made(tmp_path)
+    batch = task.batch(prepared.store, np.arange(3))
     objective = task.objective(model, 0.1).eval()
     assert objective.counts(batch) == {"loss": 8}
     assert objective.tokens(batch) == 8 + 3
@@ -99,13 +99,13 @@ def test_the_loss_is_a_sum_over_words(tmp_path, model):
 def test_probabilities_keep_the_order(tmp_path, model):
     task, _ = made(tmp_path)
     sentences = task.words.encode_batch(["it", "Ann saw Bob it", "Bob"])
-    found = task.probabilities(model, sentences)
-    assert [one.shape for one in found] == [(1, 3), (4, 3), (1, 3)]
-    for words, values in zip(sentences, found, strict=True):
+    probabilities = task.probabilities(model, sentences)
+    assert [values.shape for values in probabilities] == [(1, 3), (4, 3), (1, 3)]
+    for words, values in zip(sentences, probabilities, strict=True):
         np.testing.assert_allclose(task.probabilities(model, [words])[0], values, rtol=1e-6)
-    assert task.tags.tags_of(task.best(found[1])) == ["I-X", "O", "I-X", "O"]
+    assert task.tags.tags_of(task.best(probabilities[1])) == ["I-X", "O", "I-X", "O"]
     both = task.probabilities(Ensemble([model, ByToken({})]), sentences)
-    np.testing.assert_allclose(both[1], (found[1] + 1 / 3) / 2, rtol=1e-6)
+    np.testing.assert_allclose(both[1], (probabilities[1] + 1 / 3) / 2, rtol=1e-6)
 
 
 def test_what_is_predicted_is_well_formed(tmp_path):
@@ -116,8 +116,8 @@ def test_what_is_predicted_is_well_formed(tmp_path):
 
 
 def test_a_validation_counts_entities(tmp_path, model):
-    task, found = made(tmp_path)
-    validator = task.validator(found.store, DATA, "entity_f1", 500, SearchConfig())
+    task, prepared = made(tmp_path)
+    validator = task.validator(prepared.store, DATA, "entity_f1", 500, SearchConfig())
     validation = validator(task.objective(model, 0.0))
     assert validation.figures["entity_f1"] == validation.figures["accuracy"] == 100.0
     assert validation.samples[1] == ("Ann Bob sat", "I-X B-X O", "I-X B-X O")

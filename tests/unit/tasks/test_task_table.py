@@ -53,7 +53,7 @@ def test_settings_reach_the_task():
 
 @pytest.mark.parametrize("name", TASKS)
 def test_codecs_are_those_of_a_new_task(name, tmp_path):
-    """A task that was given no codecs stays without; settings go on."""
+    """Codecs are in the returned copy only; settings are in both."""
     task = RunConfig(DATA, task=name).make_task()
     columns = [COLUMNS[column] for column in task.columns if column not in task.optional]
     rows = list(zip(*columns, strict=True))

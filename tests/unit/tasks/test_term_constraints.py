@@ -1,4 +1,4 @@
-"""Terms as token sequences: each kind of tokenizer writes them, in a sentence and at its start."""
+"""Terms as token sequences of every type of tokenizer, in a sentence and at its start."""
 
 import pytest
 
@@ -18,13 +18,13 @@ TEXTS = [
 KINDS = ["bpe", "unigram", "wordpiece", "words", "characters", "bytes"]
 
 
-def learn(kind, **settings):
+def train_codec(kind, **settings):
     return TextCodec(train_tokenizer(TEXTS, TokenizerConfig(kind=kind, **settings)))
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def codec(request):
-    return learn(request.param)
+    return train_codec(request.param)
 
 
 @pytest.mark.parametrize("text", ["Hund", "Köter", "schwarzer Hund", "am  Strand ."])
@@ -44,8 +44,8 @@ def test_a_writing_adds_the_term_as_words(codec, text):
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "wordpiece", "characters", "bytes"])
-def test_a_writing_without_a_space(kind):
-    codec = learn(kind)
+def test_a_token_sequence_without_a_space(kind):
+    codec = train_codec(kind)
     ((term,),) = make_constraints(codec, ["猫"], [], "line 1").required
     before = codec.tokenizer.encode("喜欢")
     assert "喜欢猫" in [codec.decode([*before, *writing]) for writing in term.token_sequences]
@@ -53,21 +53,21 @@ def test_a_writing_without_a_space(kind):
 
 def test_what_a_vocabulary_does_not_know_has_no_writing():
     for kind in ("words", "wordpiece", "characters"):
-        constraints = make_constraints(learn(kind), ["Qua"], [], "line 1")
+        constraints = make_constraints(train_codec(kind), ["Qua"], [], "line 1")
         assert constraints.required[0][0].token_sequences == ()
         assert constraints.possible == ()
         assert constraints.unmet("der Hund") == ("Qua",)
 
 
 def test_a_codec_in_lower_case_meets_terms_in_lower_case():
-    codec = learn("bpe", lowercase=True)
+    codec = train_codec("bpe", lowercase=True)
     ((term,),) = make_constraints(codec, ["Hund"], [], "line 1").required
     assert term.is_in("der hund")
     assert term.text == "Hund"
 
 
 def test_alternatives_and_forbidden_terms():
-    codec = learn("bpe")
+    codec = train_codec("bpe")
     constraints = make_constraints(codec, [["Hund", "Köter"], "Strand"], ["Hunde"], "line 1")
     names = [[term.text for term in group] for group in constraints.required]
     assert names == [["Hund", "Köter"], ["Strand"]]
@@ -86,13 +86,13 @@ def test_alternatives_and_forbidden_terms():
             ["Hund"],
             ["Hund"],
             "news.en:7: 'Hund' is required while 'Hund' is forbidden, and no output can do both; "
-            "take one of them away",
+            "remove one of them",
         ),
         (
             ["Strand", ["schwarzer Hund", "Köter"]],
             ["Hund", "Köter"],
             "news.en:7: 'schwarzer Hund | Köter' is required while 'Hund', 'Köter' is forbidden, "
-            "and no output can do both; take one of them away",
+            "and no output can do both; remove one of them",
         ),
         (
             ["Hund", " "],
@@ -113,12 +113,12 @@ def test_alternatives_and_forbidden_terms():
 )
 def test_what_cannot_be_asked_for(require, forbid, message):
     with pytest.raises(DataError) as caught:
-        make_constraints(learn("words"), require, forbid, "news.en:7")
+        make_constraints(train_codec("words"), require, forbid, "news.en:7")
     assert str(caught.value) == message
 
 
 def test_what_does_not_clash():
-    codec = learn("bpe")
+    codec = train_codec("bpe")
     assert make_constraints(codec, ["Hunde"], ["Hund"], "line 1")
     assert make_constraints(codec, [["Hund", "Köter"]], ["Hund"], "line 1")
 

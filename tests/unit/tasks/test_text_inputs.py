@@ -1,4 +1,4 @@
-"""Pairs of texts that get a label: how they are stored, read as one, counted and cut."""
+"""Pairs of texts: storage, encoding as one sequence, counting and truncation."""
 
 import numpy as np
 import pytest
@@ -17,94 +17,94 @@ WORDS = TextConfig(kind="words")
 
 
 @pytest.fixture
-def place(tmp_path):
+def folder(tmp_path):
     text = "".join("\t".join(row) + "\n" for row in [("text", "text2", "label"), *ROWS])
     (tmp_path / "a.tsv").write_text(text, "utf-8")
     return tmp_path
 
 
-def made(place, config=WORDS, **settings):
+def made(folder, config=WORDS, **settings):
     task = Classify().fit_codecs(lambda: iter(ROWS), config)
     corpus = Corpus(file="a.tsv")
-    assert Classify().columns_of([corpus], place) == task.columns == ("text", "text2", "label")
-    found = prepare([corpus], task.codecs, place / "stores", root=place, rules=task, **settings)
-    return task, found
+    assert Classify().columns_of([corpus], folder) == task.columns == ("text", "text2", "label")
+    result = prepare([corpus], task.codecs, folder / "stores", root=folder, rules=task, **settings)
+    return task, result
 
 
-def test_a_pair_is_read_as_one(place):
-    task, found = made(place)
+def test_a_pair_is_encoded_as_one_sequence(folder):
+    task, result = made(folder)
     a, b, c, eos = (*(task.codec.encode_batch([word])[0][0] for word in "abc"), task.codec.eos)
-    batch = task.batch(found.store, np.array([0, 1]))
+    batch = task.batch(result.store, np.array([0, 1]))
     assert batch["src"].tolist() == [[a, b, eos, b, eos, 0], [a, eos, c, c, c, eos]]
     assert batch["segment"].tolist() == [[0, 0, 0, 1, 1, 0], [0, 0, 1, 1, 1, 1]]
     assert batch["src_valid"].tolist() == [[True] * 5 + [False], [True] * 6]
     assert batch["label"].tolist() == [1, 0]
 
 
-def test_the_begin_mark_stands_before_a_pair(place):
-    task, found = made(place, TextConfig(kind="words", begin=True))
-    batch = task.batch(found.store, np.array([2]))
+def test_bos_precedes_a_pair(folder):
+    task, result = made(folder, TextConfig(kind="words", begin=True))
+    batch = task.batch(result.store, np.array([2]))
     assert batch["src"][0, 0] == task.codec.bos
     assert batch["src"].shape == (1, 5)
     assert task.sizes({"text": 1, "text2": 1}) == {BOTH: 5}
 
 
-def test_both_together_may_be_too_long(place):
-    task, found = made(place, max_length=5)
-    assert [str(dropped) for dropped in found.dropped] == [
+def test_both_together_may_be_too_long(folder):
+    task, result = made(folder, max_length=5)
+    assert [str(dropped) for dropped in result.dropped] == [
         "dropped 1: text and text2 longer than max_length = 5 (a.tsv:3)"
     ]
-    assert task.sized(found.store).lengths(BOTH).tolist() == [5, 4, 4]
+    assert task.sized(result.store).lengths(BOTH).tolist() == [5, 4, 4]
 
 
-def test_pairs_are_saved_and_loaded(place):
-    task, _ = made(place)
-    (place / "codecs").mkdir()
-    task.save_codecs(place / "codecs")
-    loaded = Classify().load_codecs(place / "codecs")
+def test_pairs_are_saved_and_loaded(folder):
+    task, _ = made(folder)
+    (folder / "codecs").mkdir()
+    task.save_codecs(folder / "codecs")
+    loaded = Classify().load_codecs(folder / "codecs")
     assert (loaded.columns, loaded.lengths) == (task.columns, (BOTH,))
     texts = [("a b", "c"), ("b", "")]
-    for one, other in zip(task.texts.encode(texts), loaded.texts.encode(texts), strict=True):
-        assert one.tolist() == other.tolist()
+    for ids, same in zip(task.texts.encode(texts), loaded.texts.encode(texts), strict=True):
+        assert ids.tolist() == same.tolist()
 
 
-def test_encodings_are_those_of_the_store(place):
-    task, found = made(place)
+def test_encodings_are_those_of_the_store(folder):
+    task, result = made(folder)
     encoded = task.texts.encode([row[:2] for row in ROWS])
-    for i, one in enumerate(encoded):
-        assert one.tolist() == task.texts.stored(found.store, i).tolist()
-        assert task.texts.to_text(found.store, i) == "\t".join(ROWS[i][:2])
+    for i, ids in enumerate(encoded):
+        assert ids.tolist() == task.texts.stored(result.store, i).tolist()
+        assert task.texts.to_text(result.store, i) == "\t".join(ROWS[i][:2])
 
 
-def test_the_longer_side_is_cut_first(place):
-    task, _ = made(place)
+def test_the_longer_side_is_cut_first(folder):
+    task, _ = made(folder)
     cut = task.texts.truncate(("a", "c c c"), 5)
     assert cut[:, 0].tolist() == task.texts.encode([("a", "c c")])[0][:, 0].tolist()
     cut = task.texts.truncate(("a a a a", "c c c"), 6)
     assert cut[:, 0].tolist() == task.texts.encode([("a a", "c c")])[0][:, 0].tolist()
 
 
-def test_segmentations_are_drawn_anew_on_both_sides(place):
+def test_segmentations_are_redrawn_on_both_sides(folder):
     rows = [("abab abba", "baba", "x"), ("ba", "ab", "y")]
     task = Classify().fit_codecs(lambda: iter(rows), TextConfig(dropout=0.5))
-    (place / "b.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8")
+    (folder / "b.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8")
     corpus = Corpus(file="b.tsv", text=1, text2=2, label=3)
-    store = prepare([corpus], task.codecs, place / "s", root=place, rules=task).store
+    store = prepare([corpus], task.codecs, folder / "s", root=folder, rules=task).store
     drawn = [task.batch(store, np.array([0]), (1, epoch))["src"] for epoch in (1, 1, 2, 3, 4)]
     assert torch.equal(drawn[0], drawn[1])
-    assert len({tuple(one[0].tolist()) for one in drawn}) > 1
+    assert len({tuple(batch[0].tolist()) for batch in drawn}) > 1
 
 
 @pytest.mark.parametrize("family", ["encoder", "recurrent_encoder"])
-def test_a_model_reads_pairs(family, place):
-    task, found = made(place)
+def test_a_model_reads_pairs(family, folder):
+    task, result = made(folder)
     settings = {"d_model": 16}
     if family == "encoder":
         settings |= {"d_ff": 16, "n_heads": 2, "layers": 1, "segments": 2}
     torch.manual_seed(1)
     config = FAMILIES[family].config(**settings).resolve(4, task.vocabularies)
     model = FAMILIES[family].build(config, task.vocabularies).eval()
-    validator = task.validator(found.store, None, "accuracy", 0, SearchConfig())
+    validator = task.validator(result.store, None, "accuracy", 0, SearchConfig())
     validation = validator(task.objective(model, 0.0).eval())
     assert validation.samples[0][0] == "a b\tb"
     probabilities = task.predict(model, task.texts.encode([row[:2] for row in ROWS]))
@@ -114,8 +114,8 @@ def test_a_model_reads_pairs(family, place):
     assert abs(turned[0] - turned[1]).max() > 1e-6
 
 
-def test_tokens_of_both_are_counted_by_a_bag(place):
-    task, found = made(place)
-    examples = list(task.sequences(found.store))
+def test_tokens_of_both_are_counted_by_a_bag(folder):
+    task, result = made(folder)
+    examples = list(task.sequences(result.store))
     assert [label for _, label in examples] == [1, 0, 1, 0]
     assert examples[0][0].tolist() == task.texts.encode([ROWS[0][:2]])[0][:, 0].tolist()

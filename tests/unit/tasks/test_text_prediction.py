@@ -1,4 +1,4 @@
-"""What `classify` and `regress` share, shown with a task of the tests' own."""
+"""The base of `classify` and `regress`, with a task of the tests' own."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from headway.data.config import Corpus
 from headway.data.prepare import prepare
 from headway.errors import ConfigError
 from headway.metrics.values import VALUE_METRICS
-from headway.tasks.base import ReadingObjective
+from headway.tasks.base import EncoderObjective
 from headway.tasks.text_prediction import PredictionValidator, TextPrediction
 
 ROWS = [("a b", "b", "2"), ("a", "a a", "1"), ("b", "", "4"), ("a a", "b b", "3")]
@@ -33,7 +33,7 @@ class Rated(TextPrediction):
         return Checked(self, store, metric)
 
 
-class Loss(ReadingObjective):
+class Loss(EncoderObjective):
     def counts(self, batch):
         return {"loss": len(batch["stars"])}
 
@@ -118,13 +118,13 @@ def test_smoothing_is_for_training_only(task, make_store):
         assert objective.train()(batch)["loss"] == objective.eval()(batch)["loss"] + 0.5
 
 
-@pytest.mark.parametrize(("n", "shown"), [(2, [0, 1]), (4, [0, 1, 2]), (7, [0, 2, 4])])
-def test_a_validation_shows_a_few_examples_from_all_over_the_set(task, make_store, n, shown):
+@pytest.mark.parametrize(("n", "rows"), [(2, [0, 1]), (4, [0, 1, 2]), (7, [0, 2, 4])])
+def test_a_validation_shows_a_few_examples_from_all_over_the_set(task, make_store, n, rows):
     store = make_store([("a", "b", str(i)) for i in range(n)])
     validation = task.validator(store, None, "mse", 0, None)(
         task.objective(torch.nn.Linear(1, 1), 0.0)
     )
-    assert [sample[0] for sample in validation.samples] == [f"example {i}" for i in shown]
+    assert [sample[0] for sample in validation.samples] == [f"example {i}" for i in rows]
     assert validation.samples[0][1:] == ("2.0 stars", "1.0 stars")
     assert validation.figures["mse"] == pytest.approx(np.mean(np.arange(1, n + 1) ** 2.0))
     assert validation.figures["pearson"] == pytest.approx(1.0)

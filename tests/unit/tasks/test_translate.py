@@ -59,11 +59,11 @@ def test_each_side_may_have_its_own_kind():
 def test_sources_may_begin_with_a_mark(tmp_path, shared):
     task = Translate().fit_codecs(lines, TextConfig(kind="words", shared=shared, begin=True))
     task.save_codecs(tmp_path)
-    for one in (task, Translate().load_codecs(tmp_path)):
-        batch = one.pairs(["c b"], ["y"])
-        assert batch["src"][0].tolist() == [BOS, *one.source.tokenizer.encode("c b"), EOS]
-        assert batch["tgt_in"][0].tolist() == [BOS, *one.target.tokenizer.encode("y")]
-        assert one.source.fingerprint() == task.source.fingerprint()
+    for loaded in (task, Translate().load_codecs(tmp_path)):
+        batch = loaded.pairs(["c b"], ["y"])
+        assert batch["src"][0].tolist() == [BOS, *loaded.source.tokenizer.encode("c b"), EOS]
+        assert batch["tgt_in"][0].tolist() == [BOS, *loaded.target.tokenizer.encode("y")]
+        assert loaded.source.fingerprint() == task.source.fingerprint()
 
 
 def test_a_batch_of_a_store(task, store):
@@ -77,9 +77,9 @@ def test_a_batch_of_a_store(task, store):
 
 
 def test_pairs_are_the_batch_of_their_texts(task, store):
-    given = task.pairs(["a", "a b"], ["a", "b a"])
+    encoded = task.pairs(["a", "a b"], ["a", "b a"])
     stored = task.batch(store, np.array([1, 0]))
-    assert all(torch.equal(given[name], stored[name]) for name in stored)
+    assert all(torch.equal(encoded[name], stored[name]) for name in stored)
 
 
 def test_random_segmentation_depends_on_the_draw_alone(tmp_path):
@@ -106,9 +106,9 @@ def test_random_segmentation_depends_on_the_draw_alone(tmp_path):
 @pytest.mark.parametrize("beam", [1, 3])
 def test_prediction_keeps_the_order(task, copier, beam):
     texts = ["a", "c b a c b a", "b b", "a c"]
-    found = task.predict(copier, task.source.encode_batch(texts), SearchConfig(beam=beam))
-    assert [task.text(hypotheses[0]) for hypotheses in found] == texts
-    assert all(hypotheses[0].finished for hypotheses in found)
+    outputs = task.predict(copier, task.source.encode_batch(texts), SearchConfig(beam=beam))
+    assert [task.text(hypotheses[0]) for hypotheses in outputs] == texts
+    assert all(hypotheses[0].finished for hypotheses in outputs)
 
 
 def test_prediction_of_nothing(task, copier):
@@ -117,26 +117,26 @@ def test_prediction_of_nothing(task, copier):
 
 def test_prediction_gives_as_many_as_asked(task, copier):
     config = SearchConfig(beam=3, n_best=2)
-    (found,) = task.predict(copier, task.source.encode_batch(["a b"]), config)
-    assert len(found) == 2
-    assert found[0].score > found[1].score
+    (outputs,) = task.predict(copier, task.source.encode_batch(["a b"]), config)
+    assert len(outputs) == 2
+    assert outputs[0].score > outputs[1].score
 
 
 @pytest.mark.parametrize("beam", [1, 2])
 def test_limits_follow_their_sources_through_the_sorting(task, copier, beam):
     texts = ["a", "c b a c b a", "b b"]
     sources = task.source.encode_batch(texts)
-    found = task.predict(copier, sources, SearchConfig(beam=beam), limits=[1, 4, 3])
-    assert [task.text(hypotheses[0]) for hypotheses in found] == ["a", "c b a c", "b b"]
-    assert [hypotheses[0].finished for hypotheses in found] == [False, False, True]
+    outputs = task.predict(copier, sources, SearchConfig(beam=beam), limits=[1, 4, 3])
+    assert [task.text(hypotheses[0]) for hypotheses in outputs] == ["a", "c b a c", "b b"]
+    assert [hypotheses[0].finished for hypotheses in outputs] == [False, False, True]
 
 
 def test_each_method_is_taken(task, copier):
     texts = ["a b", "c a"]
     sources = task.source.encode_batch(texts)
     for settings in ({"method": "sample", "top_k": 1}, {"method": "exhaustive"}):
-        found = task.predict(copier, sources, SearchConfig(**settings))
-        assert [task.text(hypotheses[0]) for hypotheses in found] == texts
+        outputs = task.predict(copier, sources, SearchConfig(**settings))
+        assert [task.text(hypotheses[0]) for hypotheses in outputs] == texts
     assert len(task.predict(copier, sources, SearchConfig(method="sample", n_best=9))[0]) == 9
 
 
@@ -167,20 +167,20 @@ def test_a_long_beginning_leaves_room_for_more(task, copier):
 
 
 @pytest.mark.parametrize(
-    ("method", "asked", "message"),
+    ("method", "option", "message"),
     [
         ("sample", "terms", 'method = "sample" cannot search with required or forbidden terms'),
-        ("exhaustive", "prefix", 'method = "exhaustive" cannot search with a beginning'),
+        ("exhaustive", "prefix", 'method = "exhaustive" cannot search with a prefix'),
     ],
 )
-def test_what_a_method_cannot_do_is_refused(task, copier, method, asked, message):
+def test_what_a_method_cannot_do_is_refused(task, copier, method, option, message):
     source = task.source.encode_batch(["a"])
-    given = {
+    arguments = {
         "terms": {"constraints": [make_constraints(task.target, ["b"], [], "x")]},
         "prefix": {"prefixes": [Prefix([5])]},
-    }[asked]
+    }[option]
     with pytest.raises(ConfigError, match=message):
-        task.predict(copier, source, SearchConfig(method=method), **given)
+        task.predict(copier, source, SearchConfig(method=method), **arguments)
 
 
 def test_every_metric_has_its_judge(task):

@@ -54,7 +54,7 @@ def test_repeated_letters_merge_from_the_left():
 def test_the_library_merges_the_same_up_to_ties(counts):
     library = Tokenizer(models.BPE())
     library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    # The library would glue its end mark to the last letter; one more letter is what is meant here.
+    # The library would attach its end symbol to the last letter; here it is one more letter.
     words = [word + "_" for word, count in counts.items() for _ in range(count)]
     library.train_from_iterator(words, trainers.BpeTrainer(vocab_size=1000, show_progress=False))
     merges = [tuple(pair) for pair in json.loads(library.to_str())["model"]["merges"]]

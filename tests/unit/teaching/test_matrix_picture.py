@@ -36,12 +36,12 @@ def test_nothing_to_show():
 
 def test_drawing(read):
     svg = matrix_svg(*MATRIX, "What <follows>")
-    found = read(svg)
-    assert found.all("svg")[0]["xmlns"] == "http://www.w3.org/2000/svg"
-    cells = [rect for rect in found.all("rect") if "fill-opacity" in rect]
+    page = read(svg)
+    assert page.all("svg")[0]["xmlns"] == "http://www.w3.org/2000/svg"
+    cells = [rect for rect in page.all("rect") if "fill-opacity" in rect]
     assert [cell["fill-opacity"] for cell in cells] == ["0.000", "0.254", "1.000", "0.000"]
-    assert found.words("text") == ["down", "x", "my", "0.25", "ran", "1", "nan"]
-    assert found.words("title") == [
+    assert page.words("text") == ["down", "x", "my", "0.25", "ran", "1", "nan"]
+    assert page.words("title") == [
         "What <follows>",
         "my → down: 0.0000",
         "my → x: 0.2540",
@@ -63,7 +63,7 @@ def test_the_drawing_is_as_large_as_its_labels_and_cells():
     assert large[1] - small[1] == pytest.approx(34, abs=1)
 
 
-@pytest.mark.parametrize("make", [matrix_text, lambda *given: matrix_svg(*given, "t")])
+@pytest.mark.parametrize("make", [matrix_text, lambda *matrix: matrix_svg(*matrix, "t")])
 def test_labels_that_do_not_fit(make):
     with pytest.raises(DataError, match="the matrix has 1 rows of values but 2 row labels"):
         make(["a", "b"], ["c"], [[1]])

@@ -81,12 +81,12 @@ def test_a_prefix_without_its_own_beginning_is_unreachable_but_allowed():
         ),
         (
             {"a END": {"b": -1.0}},
-            "table row 'a END': a prefix holds no START and no END; write the beginning as '' "
+            "table row 'a END': a prefix contains no START and no END; write the start as '' "
             "and list END among the words that follow",
         ),
         (
             {"START": {"b": -1.0}},
-            "table row 'START': a prefix holds no START and no END; write the beginning as '' "
+            "table row 'START': a prefix contains no START and no END; write the start as '' "
             "and list END among the words that follow",
         ),
     ],

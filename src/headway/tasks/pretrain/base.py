@@ -1,10 +1,9 @@
-"""Learning from plain text: what `task = "pretrain"` means, whatever the objective.
+"""`task = "pretrain"`: learning from plain text, for all objectives.
 
-The store holds documents as clean tokens, in passages, with the beginnings of sentences. A passage
-is damaged when its batch is made, by draws that (seed, epoch, number of the passage) decide, so
-that every epoch asks something else; validation always asks the same. What is done to a passage and
-what is asked of the model is in a file for each kind of objective: `masked_lm.py`, `denoising.py`,
-`unilm.py`.
+The store holds documents as clean tokens, in passages, with the starts of sentences. A passage is
+corrupted when its batch is made. (seed, epoch, index of the passage) determine the random draws, so
+every epoch has other corruptions; those of validation never change. The corruption and the labels
+of each objective are in `masked_lm.py`, `denoising.py` and `unilm.py`.
 """
 
 from abc import abstractmethod
@@ -32,34 +31,34 @@ from ..base import SAMPLES, Batch, Objective, Rows, Task, Validation, Validator,
 from .config import MaskedConfig
 
 FIXED = (0, 0)
-"""What validation draws from in place of (seed, epoch)."""
+"""Replaces (seed, epoch) in validation."""
 TOKENS = 4096  # in a batch of a validation, padding included
-CHUNK = 1024  # answers that are judged at once; each has a logit of every word
+CHUNK = 1024  # predictions scored at once; each has a logit for every token
 
 Labels = tuple[Tensor, Tensor]
-"""The right tokens or classes (n,), and the row of the batch that each belongs to (n,)."""
+"""The correct tokens or classes (n,), and the batch row of each (n,)."""
 
 
 @dataclass(frozen=True)
 class TextPassage:
-    """Some tokens of one document, with all that is drawn for them.
+    """Tokens of one document, with a generator for their random draws.
 
     Attributes:
-        begins: by token, whether a sentence begins with it.
+        sentence_starts: for each token, whether it starts a sentence.
     """
 
     index: int
     tokens: np.ndarray
-    begins: np.ndarray
+    sentence_starts: np.ndarray
     rng: np.random.Generator
 
 
 @dataclass(frozen=True)
 class PretrainScores:
-    """How well a model restores a set.
+    """The scores of a model on a corrupted set.
 
     Attributes:
-        floors: by accuracy, what the most frequent answer gets to, always given.
+        floors: for each accuracy, the value of always predicting the most frequent label.
     """
 
     scores: dict[str, Score]
@@ -68,19 +67,18 @@ class PretrainScores:
 
 
 def metrics_of(*parts: str) -> tuple[str, ...]:
-    """What is measured of each part of a loss."""
-    return tuple(f"{part}_{what}" for part in parts for what in ("loss", "accuracy"))
+    """The metrics of the parts of a loss."""
+    return tuple(f"{part}_{name}" for part in parts for name in ("loss", "accuracy"))
 
 
 class Pretrain(Task):
-    """Restores damaged text, for other tasks to start from; one subclass for each objective.
+    """Restores corrupted text, to initialise other tasks; one subclass for each objective.
 
     Attributes:
         config: the settings of the objective.
-        parts: what is predicted, in the order of the parts of the loss.
-        stored: codec of the prepared passages, which have no special tokens: these are added after
-            a passage was damaged.
-        alphabet: what corruption has to know of the tokenizer.
+        parts: the predictions, in the order of the parts of the loss.
+        stored: codec of the prepared passages; special tokens are added after corruption.
+        alphabet: the properties of the tokenizer that corruption needs.
     """
 
     name = "pretrain"
@@ -97,13 +95,13 @@ class Pretrain(Task):
         """The task with this tokenizer.
 
         Raises:
-            ConfigError: it lacks a special token that the objective needs.
+            ConfigError: the tokenizer lacks a special token that the objective needs.
         """
         specials = codec.tokenizer.specials
         for name in self.extra_specials:
             if name not in specials:
                 raise ConfigError(
-                    f"pretrain.objective = {self.config.objective!r} needs the control token "
+                    f"pretrain.objective = {self.config.objective!r} needs the special token "
                     f"{name!r}, which this tokenizer does not have; choose another objective, or "
                     "start without init"
                 )
@@ -114,7 +112,7 @@ class Pretrain(Task):
 
     @property
     def extra_specials(self) -> tuple[str, ...]:
-        """Special tokens that the objective needs beside the usual ones."""
+        """Special tokens that the objective needs besides the usual ones."""
         return ("mask",)
 
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
@@ -124,7 +122,7 @@ class Pretrain(Task):
         return self.with_codecs(codec)
 
     def save_codecs(self, folder: Path) -> None:
-        """`tokenizer.json`."""
+        """Writes `tokenizer.json`."""
         self.codec.save(folder / "tokenizer.json")
 
     def load_codecs(self, folder: Path) -> Self:
@@ -135,28 +133,28 @@ class Pretrain(Task):
         return {"text": self.stored}
 
     def block(self, data: DataConfig) -> int:
-        room = data.block - self.n_marks
-        least, what = (2, "two texts") if "next" in self.parts else (1, "a text")
+        room = data.block - self.n_special
+        least, content = (2, "two texts") if "next" in self.parts else (1, "a text")
         if room < least:
             raise ConfigError(
-                f"data.block = {data.block} has no room for {what}: {self.n_marks} of the tokens "
-                "are marks; raise it"
+                f"data.block = {data.block} has no room for {content}: {self.n_special} of the "
+                "tokens are special tokens; raise it"
             )
         return room
 
     @property
-    def n_marks(self) -> int:
-        """How many tokens may be put to a passage."""
+    def n_special(self) -> int:
+        """The most special tokens that are added to a passage."""
         return 2
 
     def passages(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None
     ) -> Iterator[TextPassage]:
-        """Stored passages with what each draws from."""
+        """Stored passages, each with its random generator."""
         tokens, lengths = store["text"].take(indices)
-        begins, _ = store[SENTENCE].take(indices)
+        starts, _ = store[SENTENCE].take(indices)
         cuts = np.cumsum(lengths)[:-1]
-        parts = zip(indices.tolist(), np.split(tokens, cuts), np.split(begins, cuts), strict=True)
+        parts = zip(indices.tolist(), np.split(tokens, cuts), np.split(starts, cuts), strict=True)
         for index, ids, flags in parts:
             yield TextPassage(index, ids, flags, draws(*(draw or FIXED), DAMAGE_STREAM, index))
 
@@ -166,11 +164,11 @@ class Pretrain(Task):
 
     @abstractmethod
     def output_states(self, model: Any, batch: Batch) -> dict[str, tuple[OutputLayer, Tensor]]:
-        """The output layer of each part, and the states (n, D) that it makes logits of."""
+        """The output layer of each part, and its input states (n, D)."""
 
     @abstractmethod
     def samples(self, model: Any, batch: Batch, search: SearchConfig) -> list[tuple[str, str, str]]:
-        """Of each row what went in, what came out and what was right, for people."""
+        """Input, output and reference of each row, as text."""
 
     def objective(self, model: Any, label_smoothing: float) -> "PretrainLoss":
         return PretrainLoss(self, model, label_smoothing)
@@ -181,50 +179,50 @@ class Pretrain(Task):
         return PretrainValidator(self, store, metric, search)
 
     def fixed_batches(self, store: Store) -> Iterator[Batch]:
-        """All of a set, damaged as it always is."""
+        """Batches of a whole set, with the fixed corruption of validation."""
         for indices in Batches(store, self.lengths, TOKENS, seed=0).epoch(0):
             yield self.batch(store, indices)
 
     @torch.inference_mode()
     def judge(self, model: Any, store: Store, resamples: int = 0) -> PretrainScores:
-        """How well a model restores a set."""
+        """The scores of a model on a set, with the fixed corruption of validation."""
         device = device_of(model)
-        found: dict[str, list[np.ndarray]] = {part: [] for part in self.parts}
-        answers: dict[str, list[np.ndarray]] = {part: [] for part in self.parts}
+        tallies: dict[str, list[np.ndarray]] = {part: [] for part in self.parts}
+        labels: dict[str, list[np.ndarray]] = {part: [] for part in self.parts}
         for made in self.fixed_batches(store):
             batch = {name: value.to(device) for name, value in made.items()}
             states, n_rows = self.output_states(model, batch), len(next(iter(batch.values())))
             for part, (targets, rows) in self.labels(batch).items():
-                found[part].append(_tally(*states[part], targets, rows, n_rows))
-                answers[part].append(targets.cpu().numpy())
+                tallies[part].append(_tally(*states[part], targets, rows, n_rows))
+                labels[part].append(targets.cpu().numpy())
         scores, floors = {}, {}
         for part in self.parts:
-            nll, right, counts = np.concatenate(found[part]).T
+            nll, right, counts = np.concatenate(tallies[part]).T
             accuracy = restored_share(part, right, counts, resamples)
             scores[f"{part}_loss"] = restored_loss(part, nll, counts, resamples)
             scores[f"{part}_accuracy"] = accuracy
-            most = np.bincount(np.concatenate(answers[part])).max()
+            most = np.bincount(np.concatenate(labels[part])).max()
             floors[f"{part}_accuracy"] = float(100 * most / counts.sum())
         return PretrainScores(scores, floors, len(store))
 
-    def shown(self, ids: Sequence[int]) -> str:
-        """The text of tokens for people, with its control tokens."""
+    def to_text(self, ids: Sequence[int]) -> str:
+        """The text of tokens, with the names of special tokens."""
         tokenizer, is_control = self.codec.tokenizer, self.alphabet.is_control
-        spelled = tokenizer.spellings()
+        spellings = tokenizer.spellings()
         names = tokenizer.tokens(ids)
         parts = [
-            f" {name} ".encode() if is_control[index] else spelled[index]
+            f" {name} ".encode() if is_control[index] else spellings[index]
             for index, name in zip(ids, names, strict=True)
         ]
         return " ".join(b"".join(parts).decode(errors="replace").split())
 
 
 def make_alphabet(codec: TextCodec) -> Alphabet:
-    """What corruption has to know of a tokenizer."""
+    """The properties of a tokenizer that corruption needs."""
     tokenizer = codec.tokenizer
     is_control = np.zeros(tokenizer.size, bool)
     is_control[list(tokenizer.specials.values())] = True
-    begins_word = np.array([spelled[:1].isspace() for spelled in tokenizer.spellings()])
+    begins_word = np.array([spelling[:1].isspace() for spelling in tokenizer.spellings()])
     specials = tokenizer.specials
     numbered = (specials.get(f"sentinel_{number}") for number in range(len(specials)))
     sentinels = tuple(index for index in numbered if index is not None)
@@ -234,17 +232,17 @@ def make_alphabet(codec: TextCodec) -> Alphabet:
 def _tally(
     output: OutputLayer, states: Tensor, targets: Tensor, rows: Tensor, n_rows: int
 ) -> np.ndarray:
-    """Of each row the negative log likelihood, the right answers and their number, (B, 3)."""
-    found = torch.zeros(n_rows, 3, dtype=torch.float64)
-    for some, truth, place in zip(
+    """Negative log likelihood, correct predictions and number of labels of each row (B, 3)."""
+    tally = torch.zeros(n_rows, 3, dtype=torch.float64)
+    for chunk, labels, indices in zip(
         *(part.split(CHUNK) for part in (states, targets, rows)), strict=True
     ):
-        log_probs = output(some).float().log_softmax(-1)  # (n, V)
-        nll = -log_probs.gather(1, truth[:, None])[:, 0]
-        right = log_probs.argmax(-1) == truth
+        log_probs = output(chunk).float().log_softmax(-1)  # (n, V)
+        nll = -log_probs.gather(1, labels[:, None])[:, 0]
+        right = log_probs.argmax(-1) == labels
         terms = torch.stack([nll.double(), right.double(), torch.ones_like(nll).double()], dim=1)
-        found.index_add_(0, place.cpu(), terms.cpu())
-    return found.numpy()
+        tally.index_add_(0, indices.cpu(), terms.cpu())
+    return tally.numpy()
 
 
 class PretrainLoss(Objective):
@@ -269,7 +267,7 @@ class PretrainLoss(Objective):
 
 
 class PretrainValidator(Validator):
-    """Loss and right answers over all of the set, and a few samples; the same is always asked."""
+    """Loss and accuracy over the whole set, and a few samples; the corruption never changes."""
 
     def __init__(self, task: Pretrain, store: Store, metric: str, search: SearchConfig) -> None:
         super().__init__(metric, task.prefers_less(metric))

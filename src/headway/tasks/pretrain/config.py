@@ -1,6 +1,6 @@
-"""The settings of each objective of `task = "pretrain"`: what is done to a text, and how much.
+"""The settings of each objective of `task = "pretrain"`: which corruptions, and how much.
 
-How it is done is in `data/corruption.py`, what is then asked of a model in the files of the tasks.
+`data/corruption.py` implements the corruptions; the files of the objectives define the labels.
 """
 
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ Length = Annotated[float, Ge(1.0)]
 
 @dataclass(frozen=True)
 class MaskedConfig:
-    """Words are hidden, and the model says what they were (BERT's first objective; RoBERTa's)."""
+    """Tokens are masked, and the model predicts them (BERT's first objective; RoBERTa's)."""
 
     objective: Literal["masked"] = "masked"
     rate: Some = 0.15
-    """The share of tokens that are asked for: `rate` times their number, halves rounded up, at
-    least one. They are others in every epoch."""
+    """The share of tokens to predict: `rate` times their number, halves rounded up, at least one.
+    Every epoch draws other tokens."""
     masked: Rate = 0.8
-    """The share of these that are replaced by the mask."""
+    """The share of these that are replaced by the mask token."""
     random: Rate = 0.1
-    """The share of these that are replaced by any other token; what is left stays as it is."""
+    """The share of these that are replaced by a random other token; the rest is unchanged."""
     whole_words: bool = False
-    """Choose words (what stands between white space) in place of tokens, so that no part of a
-    word gives away the rest."""
+    """Choose whole words, separated by white space, instead of tokens, so that no part of a word
+    reveals the rest."""
 
     def __post_init__(self) -> None:
         if self.masked + self.random > 1.0:
@@ -39,7 +39,7 @@ class MaskedConfig:
 
 @dataclass(frozen=True)
 class MaskedNextConfig(MaskedConfig):
-    """Hidden words, and whether the second half of a passage follows the first or comes from
+    """Masked tokens, and whether the second half of a passage follows the first or comes from
     another document (both objectives of BERT at once)."""
 
     objective: Literal["masked_next"] = "masked_next"  # type: ignore[assignment]
@@ -47,29 +47,29 @@ class MaskedNextConfig(MaskedConfig):
 
 @dataclass(frozen=True)
 class NextConfig:
-    """Whether the second half of a passage follows the first or comes from another document: half
-    of them do."""
+    """Whether the second half of a passage follows the first or comes from another document;
+    both are equally likely."""
 
     objective: Literal["next"] = "next"
 
 
 @dataclass(frozen=True)
 class BartConfig:
-    """A damaged text goes in, the text comes out (BART). What is damaged is added up in this order:
-    sentences permuted, tokens deleted, tokens masked, spans filled in."""
+    """The input is a corrupted text, the output the original (BART). The corruptions are applied in
+    this order: sentences permuted, tokens deleted, tokens masked, spans infilled."""
 
     objective: Literal["bart"] = "bart"
     permute: bool = True
     """Put the sentences of a passage in random order."""
     delete: Rate = 0.0
-    """The share of tokens that are deleted, and nothing tells where."""
+    """The share of tokens that are deleted; the input does not show their positions."""
     mask: Rate = 0.0
-    """The share of tokens that are replaced by the mask, one by one."""
+    """The share of tokens that are each replaced by a mask token."""
     infill: Rate = 0.3
-    """The share of tokens that are replaced in spans, each by one mask. A span of no token is a
-    mask put in."""
+    """The share of tokens in spans that are each replaced by one mask token. An empty span inserts
+    a mask token."""
     span: Length = 3.0
-    """The mean length of spans, which is drawn from a Poisson distribution."""
+    """The mean length of spans; lengths are drawn from a Poisson distribution."""
 
     def __post_init__(self) -> None:
         if not (self.permute or self.delete or self.mask or self.infill):
@@ -81,30 +81,30 @@ class BartConfig:
 
 @dataclass(frozen=True)
 class T5Config:
-    """A text with spans replaced by sentinels goes in, the spans come out (T5)."""
+    """The input is a text with spans replaced by sentinels, the output the spans (T5)."""
 
     objective: Literal["t5"] = "t5"
     rate: Some = 0.15
     """The share of tokens that are in spans: `rate` times their number, halves rounded up, at
     least one."""
     span: Length = 3.0
-    """The mean length of spans: their number is that of the tokens over it."""
+    """The mean length of spans. Their number is that of the tokens in spans divided by it."""
     sentinels: Annotated[int, Ge(1)] = 100
-    """How many sentinels the vocabulary gets; there are no more spans in a text than that."""
+    """The number of sentinels in the vocabulary, and the most spans in a text."""
 
 
 @dataclass(frozen=True)
 class UnilmConfig(MaskedConfig):
-    """One network for three kinds of reading (UniLM): hidden words in a text that is seen whole,
-    the next token of a text, the next token of its second part with all of the first in sight."""
+    """One network with three attention patterns (UniLM): masked tokens in a text that is visible as
+    a whole, the next token of a text, the next token of its second part after all of the first."""
 
     objective: Literal["unilm"] = "unilm"  # type: ignore[assignment]
     bidirectional: Annotated[float, Ge(0.0)] = 1.0
-    """How often, compared with the other two, hidden words are asked for."""
+    """How often masked tokens are predicted, relative to the other two."""
     left_to_right: Annotated[float, Ge(0.0)] = 1.0
-    """How often the next token of a text."""
+    """How often the next token of a text is predicted."""
     sequence: Annotated[float, Ge(0.0)] = 1.0
-    """How often the next token of the second part."""
+    """How often the next token of the second part is predicted."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,14 +115,14 @@ class UnilmConfig(MaskedConfig):
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """The chance of each, in the order of `data.corruption.PATTERNS`."""
+        """The probability of each pattern, in the order of `data.corruption.PATTERNS`."""
         total = self.bidirectional + self.left_to_right + self.sequence
         return self.bidirectional / total, self.left_to_right / total, self.sequence / total
 
 
 @dataclass(frozen=True)
 class NoneConfig:
-    """Nothing is asked: the model was imported without a head, and other tasks start from it."""
+    """No objective: the model was imported without a head, and other tasks start from it."""
 
     objective: Literal["none"] = "none"
 

@@ -1,7 +1,7 @@
-"""Pre-training of models from text to text: a damaged passage goes in, what is missing comes out.
+"""Pre-training of text-to-text models: the input is a corrupted passage, the output restores it.
 
-The models are those of `translate`, with one vocabulary for both sides, and are trained as there:
-teacher-forced, to the end mark. BART restores the whole passage, T5 the spans that were taken out.
+Models and loss are those of `translate`, with one vocabulary for both sides: teacher-forced
+cross-entropy up to EOS. BART restores the whole passage, T5 the removed spans.
 """
 
 from abc import abstractmethod
@@ -22,7 +22,7 @@ from .config import BartConfig, T5Config
 
 
 class Denoise(Pretrain):
-    """A text from a damaged one."""
+    """Restores a text from a corrupted one."""
 
     needs = frozenset({"step", "score"})
     family = "transformer"
@@ -43,14 +43,14 @@ class Denoise(Pretrain):
         return VocabularySizes(size, size, shared=True, head="words")
 
     @abstractmethod
-    def damage(self, passage: TextPassage) -> tuple[np.ndarray, np.ndarray]:
-        """What goes in and what is to come out, without marks."""
+    def corrupt(self, passage: TextPassage) -> tuple[np.ndarray, np.ndarray]:
+        """Input and target of a passage, without special tokens."""
 
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
         """Shape: src, src_valid (B, S), tgt_in, tgt_out, tgt_valid (B, T)."""
-        pairs = [self.damage(passage) for passage in self.passages(store, indices, draw)]
+        pairs = [self.corrupt(passage) for passage in self.passages(store, indices, draw)]
         return pair_batch(
             [self.codec.single(source) for source, _ in pairs],
             [self.target.single(target) for _, target in pairs],
@@ -65,42 +65,42 @@ class Denoise(Pretrain):
         return {"token": (model.output, model(batch)[batch["tgt_valid"]])}
 
     def samples(self, model: Any, batch: Batch, search: SearchConfig) -> list[tuple[str, str, str]]:
-        limits = batch["tgt_valid"].sum(1)  # no longer than the right answer
+        limits = batch["tgt_valid"].sum(1)  # no longer than the reference
         codec = self.target
-        asked: Any = {"config": search, "limits": limits, "eos": codec.eos}
+        arguments: Any = {"config": search, "limits": limits, "eos": codec.eos}
         rules = make_logits_rules(
-            batch, **asked, spellings=lambda: TokenBytes(codec.tokenizer.spellings())
+            batch, **arguments, spellings=lambda: TokenBytes(codec.tokenizer.spellings())
         )
-        found = greedy(model, batch, bos=codec.bos, **asked, rules=rules)
+        outputs = greedy(model, batch, bos=codec.bos, **arguments, rules=rules)
         return [
             (
-                self.shown(batch["src"][row][batch["src_valid"][row]].tolist()),
-                self.shown(best.tokens),
-                self.shown(batch["tgt_out"][row][batch["tgt_valid"][row]].tolist()),
+                self.to_text(batch["src"][row][batch["src_valid"][row]].tolist()),
+                self.to_text(best.tokens),
+                self.to_text(batch["tgt_out"][row][batch["tgt_valid"][row]].tolist()),
             )
-            for row, best in enumerate(found)
+            for row, best in enumerate(outputs)
         ]
 
 
 class Bart(Denoise):
-    """The passage from one with tokens masked, deleted or filled in, and sentences permuted."""
+    """Restores a passage with tokens masked, deleted or infilled, and sentences permuted."""
 
     config_class = BartConfig
     config: BartConfig
 
-    def damage(self, passage: TextPassage) -> tuple[np.ndarray, np.ndarray]:
+    def corrupt(self, passage: TextPassage) -> tuple[np.ndarray, np.ndarray]:
         c, rng, tokens = self.config, passage.rng, passage.tokens
         mask = self.alphabet.mask
         assert mask is not None
         if c.permute:
-            tokens = permute_sentences(tokens, passage.begins, rng)
+            tokens = permute_sentences(tokens, passage.sentence_starts, rng)
         tokens = delete_tokens(tokens, rng, c.delete)
         tokens = mask_tokens(tokens, rng, mask, c.mask)
         return infill(tokens, rng, mask, c.infill, c.span), passage.tokens
 
 
 class T5(Denoise):
-    """The spans that sentinels stand for."""
+    """Predicts the spans that sentinels replace."""
 
     config_class = T5Config
     config: T5Config
@@ -109,6 +109,6 @@ class T5(Denoise):
     def extra_specials(self) -> tuple[str, ...]:
         return tuple(f"sentinel_{number}" for number in range(self.config.sentinels))
 
-    def damage(self, passage: TextPassage) -> tuple[np.ndarray, np.ndarray]:
+    def corrupt(self, passage: TextPassage) -> tuple[np.ndarray, np.ndarray]:
         c, sentinels = self.config, self.alphabet.sentinels
         return corrupt_spans(passage.tokens, passage.rng, sentinels, c.rate, c.span)

@@ -1,4 +1,4 @@
-"""The objective `none`: an encoder without a head, which nothing is trained or evaluated on.
+"""The objective `none`: an encoder without a head, which is neither trained nor evaluated.
 
 Such runs are imported (`interop/import_model.py`); other tasks start from them with new heads.
 """
@@ -18,7 +18,7 @@ from .base import Labels, Pretrain, PretrainLoss
 from .config import NoneConfig
 
 NOTHING = (
-    'pretrain.objective = "none" asks nothing of a model, as of one that was imported without a '
+    'pretrain.objective = "none" has no loss and no metrics, as for a model imported without a '
     "head; train another task from it with init, or choose another objective"
 )
 

@@ -1,7 +1,7 @@
-"""Pre-training of models that read: hidden words, and whether a text follows another (BERT).
+"""Pre-training of encoders: masked tokens, and whether a text follows another (BERT).
 
-A passage is `bos text eos`; where pairs are asked about it is cut in two, and the second half may
-be taken from another document: `bos a eos b eos`, with segments.
+A passage is `bos text eos`. For pairs it is cut in two, and the second half may come from another
+document: `bos a eos b eos`, with segments.
 """
 
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ NAMES = ("follows", "another")
 
 
 class Masked(Pretrain):
-    """Hidden words."""
+    """Predicts masked tokens."""
 
     config: MaskedConfig
     needs = frozenset({"read"})
@@ -45,26 +45,26 @@ class Masked(Pretrain):
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """Shape: src, src_valid, words (as they were), is_masked (B, S)."""
+        """Shape: src, src_valid, words (the original tokens), is_masked (B, S)."""
         rows = [
             (self.codec.single(passage.tokens), passage.rng)
             for passage in self.passages(store, indices, draw)
         ]
-        return self._hide(rows)
+        return self._mask(rows)
 
-    def _hide(self, rows: list[tuple[np.ndarray, np.random.Generator]]) -> dict[str, Tensor]:
-        """Whole inputs with words of them hidden; marks are control tokens and stay."""
+    def _mask(self, rows: list[tuple[np.ndarray, np.random.Generator]]) -> dict[str, Tensor]:
+        """A batch of inputs with masked tokens; special tokens are never masked."""
         c = self.config
         settings = {"rate": c.rate, "masked": c.masked, "random": c.random}
-        hidden = [
+        masked = [
             mask_words(ids, rng, self.alphabet, whole_words=c.whole_words, **settings)
             for ids, rng in rows
         ]
-        batch = source_batch([ids for ids, _ in hidden])
+        batch = source_batch([ids for ids, _ in masked])
         words, _ = pad([ids for ids, _ in rows])
         is_masked = np.zeros(words.shape, bool)
-        for row, (_, places) in enumerate(hidden):
-            is_masked[row, places] = True
+        for row, (_, positions) in enumerate(masked):
+            is_masked[row, positions] = True
         named = {"words": words, "is_masked": is_masked}
         return batch | {name: torch.from_numpy(value) for name, value in named.items()}
 
@@ -82,19 +82,19 @@ class Masked(Pretrain):
         best = output(states).argmax(-1)
         return [
             (
-                self.shown(batch["src"][row][batch["src_valid"][row]].tolist()),
-                self._listed(best[rows == row]),
-                self._listed(targets[rows == row]),
+                self.to_text(batch["src"][row][batch["src_valid"][row]].tolist()),
+                self._join_tokens(best[rows == row]),
+                self._join_tokens(targets[rows == row]),
             )
             for row in range(len(batch["src"]))
         ]
 
-    def _listed(self, ids: Tensor) -> str:
+    def _join_tokens(self, ids: Tensor) -> str:
         return " | ".join(self.codec.tokenizer.tokens(ids.tolist()))
 
 
 class Next(Pretrain):
-    """Whether the second half of a passage follows the first."""
+    """Predicts whether the second half of a passage follows the first."""
 
     config_class = NextConfig
     needs = frozenset({"read"})
@@ -109,8 +109,8 @@ class Next(Pretrain):
         return ()
 
     @property
-    def n_marks(self) -> int:
-        return pair_marks(self)
+    def n_special(self) -> int:
+        return n_pair_special(self)
 
     def check(self, store: Store) -> None:
         check_documents(store)
@@ -138,7 +138,7 @@ class Next(Pretrain):
         best = model.logits(batch).argmax(-1).tolist()
         return [
             (
-                self.shown(batch["src"][row][batch["src_valid"][row]].tolist()),
+                self.to_text(batch["src"][row][batch["src_valid"][row]].tolist()),
                 NAMES[best[row]],
                 NAMES[label],
             )
@@ -148,7 +148,7 @@ class Next(Pretrain):
 
 
 class MaskedNext(Masked):
-    """Both at once."""
+    """Predicts masked tokens, and whether the second half of a passage follows the first."""
 
     config_class = MaskedNextConfig
     parts = ("masked", "next")
@@ -156,8 +156,8 @@ class MaskedNext(Masked):
     validated = ("loss", "masked_accuracy", "next_accuracy")
 
     @property
-    def n_marks(self) -> int:
-        return pair_marks(self)
+    def n_special(self) -> int:
+        return n_pair_special(self)
 
     def check(self, store: Store) -> None:
         check_documents(store)
@@ -170,10 +170,10 @@ class MaskedNext(Masked):
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """Shape: src, src_valid, segment, words (as they were), is_masked (B, S), next (B,)."""
+        """Shape: src, src_valid, segment, words (original tokens), is_masked (B, S), next (B,)."""
         passages = list(self.passages(store, indices, draw))
         pairs = [make_pair(self, store, passage) for passage in passages]
-        batch = self._hide(
+        batch = self._mask(
             [(ids, passage.rng) for (ids, _, _), passage in zip(pairs, passages, strict=True)]
         )
         segment, _ = pad([segment for _, segment, _ in pairs])
@@ -193,16 +193,16 @@ class MaskedNext(Masked):
 
 
 def check_documents(store: Store) -> None:
-    """Refuses data in which no text can be followed by one of another document."""
-    if len(store.documents) < 3:  # the beginning of one, and the end
+    """Refuses a single document: there is no other document to take a second half from."""
+    if len(store.documents) < 3:  # edges: the start of each document, and the end
         raise DataError(
-            "all of the text is one document, and next sentences need another one to be told from; "
+            "all of the text is one document, and next-sentence prediction needs another one; "
             'separate documents (format = "documents"), or choose another pretrain.objective'
         )
 
 
-def pair_marks(task: Pretrain) -> int:
-    """The marks of a pair."""
+def n_pair_special(task: Pretrain) -> int:
+    """The number of special tokens of a pair."""
     frame = task.codec.tokenizer.frame
     return int(frame.begin) + frame.between + 1
 
@@ -216,25 +216,24 @@ def pair_labels(batch: Batch) -> Labels:
 def make_pair(
     task: Pretrain, store: Store, passage: TextPassage
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """A passage as a pair in the tokenizer's frame: ids, segments, and whether b follows a.
+    """A passage as a pair a, b with special tokens: ids, segments, and whether b follows a.
 
-    It is cut where `pair_border` says. Half of the time b is replaced by text of another document,
-    which begins where a passage of that one would be cut, and goes on for as many tokens; in the
-    place of what ends its document, for as many as there is room for, or to the end of the other
-    one. So beginnings, ends and lengths do not tell which it is. A passage of one token has no
-    second half, and is no pair.
+    `pair_border` chooses the cut. Half of the time b is replaced by text of another document, which
+    starts where a passage of that document would be cut. It has as many tokens as b; if b ends its
+    document, as many as fit, or up to the end of the other document. So neither starts nor ends nor
+    lengths reveal the label. A passage of one token has no second half and is not a pair.
     """
-    border = pair_border(passage.begins, passage.rng)
+    border = pair_border(passage.sentence_starts, passage.rng)
     if not border:
         return *task.codec.pair(passage.tokens, passage.tokens[:0]), NO_PAIR
     first, second = np.split(passage.tokens, [border])
     if passage.rng.random() < TRUE_SHARE:
         return *task.codec.pair(first, second), FOLLOWS
-    return *task.codec.pair(first, _elsewhere(store, passage, border)), OTHER
+    return *task.codec.pair(first, _other_text(store, passage, border)), OTHER
 
 
-def _elsewhere(store: Store, passage: TextPassage, border: int) -> np.ndarray:
-    """What stands in the place of a passage's second half; every passage of others is as likely."""
+def _other_text(store: Store, passage: TextPassage, border: int) -> np.ndarray:
+    """Replaces a passage's second half; all passages of other documents are equally likely."""
     edges = store.documents
     own = int(np.searchsorted(edges, passage.index, side="right"))
     start, end = int(edges[own - 1]), int(edges[own])

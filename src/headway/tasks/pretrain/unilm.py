@@ -1,9 +1,9 @@
-"""Pre-training of one network that reads and writes (UniLM, Dong et al. 2019).
+"""Pre-training of one network that is encoder and decoder (UniLM, Dong et al. 2019).
 
-Each passage has one of three patterns, drawn for it: it is read whole, with words of it hidden that
-are asked for; it is written from its beginning on; or its second part is written, behind the first
-as a source. The paper hides words of what is written too; here its next token is asked for at every
-place, which is what the model is then used for.
+Each passage has one of three patterns, chosen at random: its masked tokens are predicted, with the
+whole passage visible; its next tokens are predicted from the start; or those of its second part,
+with the first part as source. The paper masks tokens of the target too; here every next token of
+the target is predicted, as when the model is used.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ BIDIRECTIONAL, LEFT_TO_RIGHT, SEQUENCE = range(len(PATTERNS))
 
 
 class Unilm(Pretrain):
-    """Hidden words of a text that is read, or the next token of one that is written."""
+    """Predicts masked tokens of a source, or the next tokens of a target."""
 
     config_class = UnilmConfig
     needs = frozenset({"step", "score", "read"})
@@ -45,8 +45,8 @@ class Unilm(Pretrain):
         return task
 
     @property
-    def n_marks(self) -> int:
-        # Source and target are one stream: an end mark, and a begin mark before each of them.
+    def n_special(self) -> int:
+        # Source and target are one stream: an end token, and a begin token before each of them.
         return 2 + int(self.codec.tokenizer.frame.begin)
 
     @property
@@ -57,10 +57,10 @@ class Unilm(Pretrain):
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
-        """A passage that is read has no target, and one that is written may have no source.
+        """A bidirectional passage has no target; a passage with a target may have no source.
 
-        Shape: src, src_valid, words (as they were), is_masked (B, S), tgt_in, tgt_out, tgt_valid
-        (B, T).
+        Shape: src, src_valid, words (the original tokens), is_masked (B, S), tgt_in, tgt_out,
+        tgt_valid (B, T).
         """
         rows = [self._row(passage) for passage in self.passages(store, indices, draw)]
         batch = pair_batch(
@@ -70,26 +70,26 @@ class Unilm(Pretrain):
         )
         words, _ = pad([source for _, _, source, _ in rows])
         is_masked = np.zeros(words.shape, bool)
-        for row, (_, _, _, places) in enumerate(rows):
-            is_masked[row, places] = True
+        for row, (_, _, _, positions) in enumerate(rows):
+            is_masked[row, positions] = True
         named = {"words": words, "is_masked": is_masked}
         return batch | {name: torch.from_numpy(value) for name, value in named.items()}
 
     def _row(self, passage: TextPassage) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What is read and what is written, and of what is read how it was and what is hidden."""
+        """Source and target of a passage, its source before masking, and the masked positions."""
         c, tokens = self.config, passage.tokens
-        nothing, nowhere = tokens[:0], np.empty(0, np.int64)
+        empty, no_positions = tokens[:0], np.empty(0, np.int64)
         pattern = draw_pattern(passage.rng, c.shares)
         if pattern == BIDIRECTIONAL:
             whole = self.codec.single(tokens)
             settings = {"rate": c.rate, "masked": c.masked, "random": c.random}
-            seen, places = mask_words(
+            masked, positions = mask_words(
                 whole, passage.rng, self.alphabet, whole_words=c.whole_words, **settings
             )
-            return seen, nothing, whole, places
-        border = pair_border(passage.begins, passage.rng) if pattern == SEQUENCE else 0
-        source = self.codec.single(tokens[:border]) if border else nothing
-        return source, self.target.single(tokens[border:]), source, nowhere
+            return masked, empty, whole, positions
+        border = pair_border(passage.sentence_starts, passage.rng) if pattern == SEQUENCE else 0
+        source = self.codec.single(tokens[:border]) if border else empty
+        return source, self.target.single(tokens[border:]), source, no_positions
 
     def labels(self, batch: Batch) -> dict[str, Labels]:
         is_masked, valid = batch["is_masked"], batch["tgt_valid"]
@@ -99,37 +99,38 @@ class Unilm(Pretrain):
         }
 
     def output_states(self, model: Any, batch: Batch) -> dict[str, tuple[OutputLayer, Tensor]]:
-        is_written = batch["tgt_valid"].any(1)
-        read, written = _rows(batch, ~is_written), _rows(batch, is_written)
+        has_target = batch["tgt_valid"].any(1)
+        sources, targets = _rows(batch, ~has_target), _rows(batch, has_target)
         masked = token = model.output.weight.new_zeros(0, model.output.weight.size(1))
-        if len(read["src"]):
-            masked = model.backbone(read)[0][read["is_masked"]]
-        if len(written["src"]):
-            token = model(written)[written["tgt_valid"]]
+        if len(sources["src"]):
+            masked = model.backbone(sources)[0][sources["is_masked"]]
+        if len(targets["src"]):
+            token = model(targets)[targets["tgt_valid"]]
         return {"masked": (model.output, masked), "token": (model.output, token)}
 
     def samples(self, model: Any, batch: Batch, search: SearchConfig) -> list[tuple[str, str, str]]:
         outputs, labels = self.output_states(model, batch), self.labels(batch)
-        found = []
+        samples = []
         for row in range(len(batch["src"])):
             part = "token" if batch["tgt_valid"][row].any() else "masked"
             targets, rows = labels[part]
             output, states = outputs[part]
             best = output(states[rows == row]).argmax(-1)
             source = batch["src"][row][batch["src_valid"][row]].tolist()
-            found.append(
-                (self.shown(source), self._said(best, part), self._said(targets[rows == row], part))
+            right = targets[rows == row]
+            samples.append(
+                (self.to_text(source), self._part_text(best, part), self._part_text(right, part))
             )
-        return found
+        return samples
 
-    def _said(self, ids: Tensor, part: str) -> str:
+    def _part_text(self, ids: Tensor, part: str) -> str:
         if part == "token":
-            return self.shown(ids.tolist())
+            return self.to_text(ids.tolist())
         return " | ".join(self.codec.tokenizer.tokens(ids.tolist()))
 
 
 def _rows(batch: Batch, chosen: Tensor) -> Mapping[str, Tensor]:
-    """Some rows of a batch, no wider than they need to be."""
+    """Some rows of a batch, without columns that are padding in all of them."""
     widths = {
         side: int(batch[f"{side}_valid"][chosen].sum(1).max()) if chosen.any() else 0
         for side in ("src", "tgt")

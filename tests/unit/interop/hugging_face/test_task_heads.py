@@ -105,7 +105,7 @@ def test_answers_are_theirs(imported, family):
     questions, documents = map(list, zip(*PAIRS, strict=True))
     logits, valid = their_logits(folder, "answer", questions, documents)
     asked = ours.task.encode(questions, documents)
-    batch, _ = ours.task.tensors(asked, [ours.task.passages(one)[0] for one in asked])
+    batch, _ = ours.task.tensors(asked, [ours.task.windows_of(one)[0] for one in asked])
     with torch.inference_mode():
         found = ours.model.token_logits(batch)
     torch.testing.assert_close(found[batch["src_valid"]], logits[valid], **CLOSE)

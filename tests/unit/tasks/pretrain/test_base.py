@@ -1,4 +1,4 @@
-"""What all objectives share: batches, parts of the loss, validation, scores, codecs, blocks."""
+"""The base of all objectives: batches, parts of the loss, validation, scores, codecs, blocks."""
 
 import math
 from collections import Counter
@@ -31,11 +31,11 @@ def test_batches_are_a_function_of_seed_epoch_and_passage(objective, tmp_path):
     batch = whole_batch(task, store, (1, 2))
     order = np.array([3, 0, len(store) - 1])
     some = task.batch(store, order, (1, 2))
-    for place, index in enumerate(order.tolist()):
+    for row, index in enumerate(order.tolist()):
         alone = task.batch(store, np.array([index]), (1, 2))
         for name, [values] in alone.items():
             there = (slice(len(values)),) if values.dim() else ()
-            assert torch.equal(values, some[name][place][there])
+            assert torch.equal(values, some[name][row][there])
             assert torch.equal(values, batch[name][index][there])
     for other in ((1, 3), (2, 2)):
         changed = whole_batch(task, store, other)
@@ -51,7 +51,7 @@ def test_batches_are_a_function_of_seed_epoch_and_passage(objective, tmp_path):
 def test_nothing_is_longer_than_a_block(objective, tmp_path):
     task = make_task(objective, **({"rate": 0.9} if objective == "t5" else {}))
     store = make_store(task, tmp_path)
-    assert store.lengths("text").max() == BLOCK - task.n_marks
+    assert store.lengths("text").max() == BLOCK - task.n_special
     for epoch in range(5):
         batch = whole_batch(task, store, (1, epoch))
         assert batch["src"].size(1) <= BLOCK
@@ -114,17 +114,17 @@ def test_validation_is_the_loss_and_the_right_answers(objective, tmp_path):
 def test_figures_have_intervals_and_floors(tmp_path):
     task = make_task("masked_next")
     store = make_store(task, tmp_path)
-    found = task.judge(make_model(task), store, resamples=100)
-    assert tuple(found.scores) == task.metrics
-    assert "wilson95" in found.scores["next_accuracy"].signature
-    assert "bootstrap95" in found.scores["masked_accuracy"].signature
+    result = task.judge(make_model(task), store, resamples=100)
+    assert tuple(result.scores) == task.metrics
+    assert "wilson95" in result.scores["next_accuracy"].signature
+    assert "bootstrap95" in result.scores["masked_accuracy"].signature
     labels = task.labels(whole_batch(task, store))
     for part in task.parts:
-        score = found.scores[f"{part}_accuracy"]
+        score = result.scores[f"{part}_accuracy"]
         assert score.low <= score.value <= score.high
         [(_, most)] = Counter(labels[part][0].tolist()).most_common(1)
         expected = 100 * most / len(labels[part][0])
-        assert found.floors[f"{part}_accuracy"] == pytest.approx(expected)
+        assert result.floors[f"{part}_accuracy"] == pytest.approx(expected)
 
 
 def test_passages_without_sense_have_no_answer(tmp_path):
@@ -147,7 +147,7 @@ def test_codecs_are_saved_and_loaded(tmp_path):
     loaded = tasks.make_task("pretrain", CONFIGS["t5"](sentinels=2)).load_codecs(tmp_path)
     assert loaded.alphabet.sentinels == (4, 5)
     assert loaded.codecs["text"].fingerprint() == task.codecs["text"].fingerprint()
-    with pytest.raises(ConfigError, match="'masked' needs the control token 'mask', which this"):
+    with pytest.raises(ConfigError, match="'masked' needs the special token 'mask', which this"):
         tasks.make_task("pretrain").load_codecs(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""BART and T5: damaged passages, and the text to be restored from them."""
+"""BART and T5: corrupted passages, and their targets."""
 
 import numpy as np
 from pretraining_tasks import BLOCK, GREEDY, make_model, make_store, make_task, rows_of, whole_batch
@@ -33,8 +33,8 @@ def test_a_text_is_restored_from_its_noise(tmp_path):
         gone = share_of(after, 0.3)
         kept = [token for token in source if token != task.alphabet.mask]
         assert after - hidden - gone <= len(kept) - 1 <= after - gone
-        places = iter(target)
-        assert all(token in places for token in kept)  # in order
+        remaining = iter(target)
+        assert all(token in remaining for token in kept)  # in order
 
 
 def test_spans_are_restored_from_their_sentinels(tmp_path):

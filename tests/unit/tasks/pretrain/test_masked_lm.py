@@ -28,7 +28,7 @@ def words(task, ids):
     return task.codec.tokenizer.tokens(ids)
 
 
-def test_hidden_words_are_asked_for_and_marks_are_not(tmp_path):
+def test_masked_tokens_are_labels_and_special_tokens_are_not(tmp_path):
     task = make_task("masked")
     store = make_store(task, tmp_path)
     batch = whole_batch(task, store, (1, 0))
@@ -37,17 +37,17 @@ def test_hidden_words_are_asked_for_and_marks_are_not(tmp_path):
     assert name == "masked"
     for row, (seen, whole) in enumerate(zip(rows_of(batch), rows_of(batch, "words"), strict=True)):
         assert whole == [codec.bos, *store["text"][row].tolist(), codec.eos]
-        asked = targets[rows == row].tolist()
-        assert len(asked) == share_of(len(whole) - 2, 0.15)
-        places = batch["is_masked"][row].nonzero()[:, 0].tolist()
-        assert asked == [whole[place] for place in places]
+        labels = targets[rows == row].tolist()
+        assert len(labels) == share_of(len(whole) - 2, 0.15)
+        positions = batch["is_masked"][row].nonzero()[:, 0].tolist()
+        assert labels == [whole[position] for position in positions]
         assert [i for i, (a, b) in enumerate(zip(seen, whole, strict=True)) if a != b] == [
-            place for place in places if seen[place] != whole[place]
+            position for position in positions if seen[position] != whole[position]
         ]
     assert (batch["src"] == mask).sum() > 0.6 * len(targets)
 
 
-def test_samples_show_what_was_hidden(tmp_path):
+def test_samples_show_masked_tokens(tmp_path):
     task = make_task("masked")
     store = make_store(task, tmp_path)
     judge = task.validator(store, DataConfig(train="a.txt"), "loss", 10, GREEDY)
@@ -136,7 +136,7 @@ def test_lengths_and_ends_do_not_tell_pairs_apart(tmp_path, form):
 def test_one_document_has_no_next_sentences_to_tell_apart(tmp_path):
     task = make_task("masked_next")
     store = make_store(task, tmp_path, DOCUMENTS[:1])
-    with pytest.raises(DataError, match="all of the text is one document, and next sentences need"):
+    with pytest.raises(DataError, match="all of the text is one document, and next-sentence"):
         task.check(store)
     make_task("masked").check(store)
 

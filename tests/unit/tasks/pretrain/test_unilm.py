@@ -44,24 +44,25 @@ def test_patterns_are_mixed_and_each_row_is_told_as_alone(tmp_path):
     model = make_model(task).eval()
     together = {part: [] for part in task.parts}
     alone = {part: [] for part in task.parts}
-    kinds = Counter()
+    counts = Counter()
     with torch.inference_mode():
         for epoch in range(5):
             batch = whole_batch(task, store, (1, epoch))
             outputs, labels = task.output_states(model, batch), task.labels(batch)
             for row in range(len(store)):
                 single = task.batch(store, np.array([row]), (1, epoch))
-                found = task.output_states(model, single)
+                states = task.output_states(model, single)
                 for part in task.parts:
                     there = labels[part][1] == row
                     together[part].append(outputs[part][1][there])
-                    alone[part].append(found[part][1])
-                kinds[bool(batch["src_valid"][row].any()), bool(batch["tgt_valid"][row].any())] += 1
+                    alone[part].append(states[part][1])
+                pattern = (bool(batch[name][row].any()) for name in ("src_valid", "tgt_valid"))
+                counts[tuple(pattern)] += 1
     for part in task.parts:
         assert torch.allclose(torch.cat(together[part]), torch.cat(alone[part]), atol=1e-5)
-    n = sum(kinds.values())
-    for kind in ((True, False), (False, True), (True, True)):
-        assert abs(kinds[kind] / n - 1 / 3) < 0.15
+    n = sum(counts.values())
+    for pattern in ((True, False), (False, True), (True, True)):
+        assert abs(counts[pattern] / n - 1 / 3) < 0.15
 
 
 def test_samples_list_masked_words_and_show_written_text(tmp_path):
