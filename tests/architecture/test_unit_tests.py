@@ -10,7 +10,6 @@ STILL_MISSING = {
     "interop/hugging_face/test_bart.py",
     "interop/hugging_face/test_bert.py",
     "interop/hugging_face/test_config_map.py",
-    "interop/hugging_face/test_folder.py",
     "interop/hugging_face/test_generation_config.py",
     "interop/hugging_face/test_gpt2.py",
     "interop/hugging_face/test_pooling.py",

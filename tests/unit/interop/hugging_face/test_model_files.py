@@ -1,87 +1,30 @@
 """Folders of Hugging Face: models of its own classes give the same logits here, and back again."""
 
 import json
-import pickle
 
 import pytest
 import torch
 import transformers
-from hf_cases import make, save
-from safetensors.torch import load_file, save_file
+from hf_cases import (
+    CLOSE,
+    VOCABULARY,
+    changed,
+    make,
+    our_logits,
+    our_outputs,
+    refusal,
+    save,
+    their_outputs,
+)
+from safetensors.torch import load_file
 
-from headway.errors import RunError
 from headway.interop.hugging_face import ARCHITECTURES, architecture_for
 from headway.interop.hugging_face.config_map import ConfigReader
 from headway.interop.hugging_face.folder import Folder
 from headway.interop.hugging_face.model_files import read_model, write_model
 
-CLOSE = {"rtol": 0, "atol": 1e-4}
-VOCABULARY = 30
 KINDS = ["BertModel", "RobertaModel", "DistilBertModel", "GPT2Model", "BartModel", "MarianModel"]
 KINDS += ["T5Model", "PegasusModel", "BlenderbotModel"]
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    transformers.utils.logging.disable_progress_bar()
-
-
-def sequences(seed, *lengths):
-    """Random tokens side by side, and where they are valid."""
-    draw = torch.Generator().manual_seed(seed)
-    tokens = torch.randint(0, VOCABULARY, (len(lengths), max(lengths)), generator=draw)
-    return tokens, torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-
-
-@torch.inference_mode()
-def theirs_of(model):
-    """Everything that comes out of a model of the library, of what is no padding."""
-    src, src_valid = sequences(1, 5, 1, 9)
-    tgt, tgt_valid = sequences(2, 7, 4, 2)
-    if model.config.is_encoder_decoder:
-        found = model(input_ids=src, attention_mask=src_valid.long(), decoder_input_ids=tgt)
-        return {"logits": found.logits[tgt_valid]}
-    if model.config.model_type == "gpt2":
-        return {"logits": model(input_ids=tgt, attention_mask=tgt_valid.long()).logits[tgt_valid]}
-    pad = model.config.pad_token_id
-    inputs = {"input_ids": src.where(src_valid, pad), "attention_mask": src_valid.long()}
-    if getattr(model.config, "type_vocab_size", 1) == 2:
-        inputs["token_type_ids"] = segments_of(src)
-    found = model(**inputs, output_hidden_states=True)
-    of_words = found.get("prediction_logits", found.get("logits"))
-    named = {
-        "states": found.hidden_states[-1][src_valid],
-        "logits": None if of_words is None else of_words[src_valid],
-        "pooled": found.get("pooler_output"),
-        "next": found.get("seq_relationship_logits"),
-    }
-    return {name: value for name, value in named.items() if value is not None}
-
-
-@torch.inference_mode()
-def ours_of(model, names):
-    """The same of a model of ours."""
-    src, src_valid = sequences(1, 5, 1, 9)
-    tgt, tgt_valid = sequences(2, 7, 4, 2)
-    batch = {"src": src, "src_valid": src_valid, "tgt_in": tgt, "segment": segments_of(src)}
-    if not hasattr(model, "backbone"):
-        return {"logits": model.output(model(batch))[tgt_valid]}
-    states, pooled = model(batch)
-    ways = {
-        "states": lambda: states[src_valid],
-        "logits": lambda: model.token_logits(batch)[src_valid],
-        "pooled": lambda: pooled,
-        "next": lambda: model.logits(batch),
-    }
-    return {name: ways[name]() for name in names}
-
-
-def segments_of(src):
-    return (torch.arange(src.size(1)) > 2).long().expand_as(src)
-
-
-def our_logits(model):
-    return ours_of(model, ["logits"])["logits"]
 
 
 @pytest.mark.parametrize(
@@ -115,9 +58,9 @@ def our_logits(model):
 )
 def test_outputs_are_theirs_and_come_back(tmp_path, kind, settings):
     theirs = make(kind, **settings)
-    expected = theirs_of(theirs)
+    expected = their_outputs(theirs)
     found = read_model(Folder(save(theirs, tmp_path / "theirs")))
-    torch.testing.assert_close(ours_of(found.model, expected), expected, **CLOSE)
+    torch.testing.assert_close(our_outputs(found.model, expected), expected, **CLOSE)
     (tmp_path / "again").mkdir()
     pad = theirs.config.pad_token_id
     ids = {"pad": 29 if pad is None else pad, "bos": 29, "eos": 0}
@@ -128,36 +71,7 @@ def test_outputs_are_theirs_and_come_back(tmp_path, kind, settings):
         tmp_path / "again", output_loading_info=True
     )
     assert not any(report.values()), report
-    torch.testing.assert_close(theirs_of(again.eval()), expected, **CLOSE)
-
-
-@pytest.fixture(scope="module")
-def gpt2(tmp_path_factory):
-    return save(make("GPT2LMHeadModel"), tmp_path_factory.mktemp("hf") / "gpt2")
-
-
-@pytest.fixture(scope="module")
-def marian(tmp_path_factory):
-    return save(make("MarianMTModel"), tmp_path_factory.mktemp("hf") / "marian")
-
-
-def changed(folder, out, tensors=None, **config):
-    """A copy with other entries in config.json and other tensors; None takes one away."""
-    out.mkdir()
-    said = {**json.loads((folder / "config.json").read_text()), **config}
-    (out / "config.json").write_text(json.dumps(said))
-    held = {**load_file(folder / "model.safetensors"), **(tensors or {})}
-    kept = {name: tensor for name, tensor in held.items() if tensor is not None}
-    save_file(kept, out / "model.safetensors", {"format": "pt"})
-    return out
-
-
-def refusal(folder):
-    with pytest.raises(RunError) as caught:
-        read_model(Folder(folder))
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
+    torch.testing.assert_close(their_outputs(again.eval()), expected, **CLOSE)
 
 
 def test_every_weight_that_does_not_fit_is_named_at_once(gpt2, tmp_path):
@@ -335,8 +249,8 @@ def test_later_t5_has_an_output_layer_of_its_own_and_scales_nothing(tmp_path):
         found = read_model(Folder(out))
         assert (found.config.share, found.config.scale_output) == ("inputs", False)
         theirs = transformers.T5ForConditionalGeneration.from_pretrained(out).eval()
-        expected = theirs_of(theirs)
-        torch.testing.assert_close(ours_of(found.model, expected), expected, **CLOSE)
+        expected = their_outputs(theirs)
+        torch.testing.assert_close(our_outputs(found.model, expected), expected, **CLOSE)
     assert "tied, but not equal: shared.weight and lm_head.weight" in refusal(
         changed(folder, tmp_path / "wrong", own)
     )
@@ -372,62 +286,6 @@ def test_half_precision_becomes_float32_and_whole_numbers_are_refused(gpt2, tmp_
     assert f"model: {name} hold int8; give it in float32 or float16" in refusal(whole)
     config = {"quantization_config": {"load_in_8bit": True}}
     assert "the weights are quantised" in refusal(changed(gpt2, tmp_path / "q", **config))
-
-
-def test_several_files_with_an_index(gpt2, tmp_path):
-    out = tmp_path / "out"
-    transformers.GPT2LMHeadModel.from_pretrained(gpt2).save_pretrained(out, max_shard_size="8KB")
-    assert len(list(out.glob("*.safetensors"))) > 1
-    expected = our_logits(read_model(Folder(gpt2)).model)
-    torch.testing.assert_close(our_logits(read_model(Folder(out)).model), expected)
-    index = out / "model.safetensors.index.json"
-    content = json.loads(index.read_text())
-    file = content["weight_map"]["transformer.ln_f.bias"]
-
-    def said(**places):
-        index.write_text(json.dumps({"weight_map": {**content["weight_map"], **places}}))
-        return refusal(out)
-
-    assert f"is damaged ({file} lacks more, which the index says otherwise)" in said(more=file)
-    assert "is damaged ('../x' is no file of this folder)" in said(more="../x")
-    assert f"{out} has no gone.safetensors, which {index.name} names" in said(
-        more="gone.safetensors"
-    )
-
-
-@pytest.mark.parametrize("cut", [0, 5, 100, -1])
-def test_a_truncated_file_is_said(gpt2, tmp_path, cut):
-    out = changed(gpt2, tmp_path / "out")
-    file = out / "model.safetensors"
-    file.write_bytes(file.read_bytes()[:cut])
-    message = refusal(out)
-    assert message.startswith(f"{file} is damaged (")
-    assert message.endswith("); copy it from its origin again")
-
-
-def test_pickled_weights_are_not_opened(gpt2, tmp_path):
-    out = changed(gpt2, tmp_path / "out")
-    (out / "model.safetensors").unlink()
-    assert refusal(out) == f"{out} has no model.safetensors; copy it there"
-    (out / "pytorch_model.bin").write_bytes(pickle.dumps({}))
-    assert refusal(out) == (
-        f"{out} holds its weights as pytorch_model.bin, which headway does not open because such "
-        "files can run code; load it with transformers and write it anew with save_pretrained"
-    )
-
-
-def test_a_folder_that_is_none(tmp_path):
-    assert refusal(tmp_path / "gone") == (
-        f"{tmp_path}/gone does not exist; give a folder with config.json, model.safetensors and "
-        "tokenizer.json"
-    )
-    (tmp_path / "file").write_text("x")
-    assert "/file is a file; give a folder" in refusal(tmp_path / "file")
-    assert "has no config.json; give a folder with" in refusal(tmp_path)
-    (tmp_path / "config.json").write_text("{")
-    assert "config.json is damaged (Expecting property name" in refusal(tmp_path)
-    (tmp_path / "config.json").write_text("[]")
-    assert "config.json is damaged (it holds no table)" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
