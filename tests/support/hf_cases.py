@@ -11,9 +11,13 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from headway.config import parse
 from headway.errors import RunError
+from headway.interop.hugging_face.architecture import Architecture
+from headway.interop.hugging_face.config_map import ConfigReader
 from headway.interop.hugging_face.folder import Folder
-from headway.interop.hugging_face.model_files import read_model
+from headway.interop.hugging_face.model_files import HuggingFaceModel, read_model
+from headway.models import FAMILIES
 
 CLOSE = {"rtol": 0, "atol": 1e-4}
 VOCABULARY = 30
@@ -186,3 +190,19 @@ def our_outputs(model: Any, names: Iterable[str]) -> dict[str, Tensor]:
 
 def our_logits(model: Any) -> Tensor:
     return our_outputs(model, ["logits"])["logits"]
+
+
+def model_config(architecture: Architecture, names: Iterable[str] = (), **entries: Any) -> Any:
+    """Our settings for a `config.json` with these entries, which all can be expressed.
+
+    Args:
+        names: of the tensors in the folder.
+    """
+    reader = ConfigReader(entries, frozenset(names))
+    settings = architecture.read(reader)
+    assert reader.obstacles.messages == []
+    return parse(settings, FAMILIES[architecture.family].config, "config.json")
+
+
+def read_folder(path: Path) -> HuggingFaceModel:
+    return read_model(Folder(path))
