@@ -6,16 +6,6 @@ ROOT = Path(__file__).parents[2]
 PACKAGE, TESTS = ROOT / "src" / "headway", ROOT / "tests"
 
 STILL_MISSING = {
-    "interop/hugging_face/test_architecture.py",
-    "interop/hugging_face/test_bart.py",
-    "interop/hugging_face/test_bert.py",
-    "interop/hugging_face/test_config_map.py",
-    "interop/hugging_face/test_generation_config.py",
-    "interop/hugging_face/test_gpt2.py",
-    "interop/hugging_face/test_pooling.py",
-    "interop/hugging_face/test_sentence_transformers.py",
-    "interop/hugging_face/test_t5.py",
-    "interop/hugging_face/test_tokenizer_files.py",
     "interop/test_libraries.py",
     "interop/test_unsupported.py",
     "interop/test_verify.py",
