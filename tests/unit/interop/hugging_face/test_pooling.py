@@ -137,6 +137,10 @@ def test_vectors_that_the_library_does_not_compute_labels_from():
     assert check(SAME, "texts", pooler=False) == [
         f"model.pooler = false ({REASON} model.pooler = true)"
     ]
+    assert check(NONE, "texts", "mean", pooler=False) == [
+        f'model.pooling = "mean" ({REASON} model.pooling = "first" and model.pooler = true and '
+        'model.pooler_activation = "relu")'
+    ]
     assert check(NONE, "texts") == [
         f'model.pooler_activation = "tanh" ({REASON} model.pooler_activation = "relu")'
     ]
