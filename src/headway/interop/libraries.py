@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
 from ..errors import MissingExtra, RunError
 
 
@@ -28,7 +30,7 @@ def load_hugging_face(folder: Path, auto_class: str) -> tuple[Any, Any] | None:
         with _quiet(transformers):
             model = getattr(transformers, auto_class).from_pretrained(folder)
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         reason = " ".join(str(error).split())
         raise RunError(
             f"transformers {transformers.__version__} cannot load the export ({reason}); "

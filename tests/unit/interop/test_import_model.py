@@ -13,7 +13,7 @@ from foreign_folders import TEXTS, make_folder
 import headway
 from headway.cli import main
 from headway.data.collate import source_batch
-from headway.errors import ConfigError, RunError
+from headway.errors import ConfigError
 from headway.inference.embedder import Embedder
 from headway.inference.load import require_task
 from headway.inference.translator import Translator
@@ -294,29 +294,3 @@ def test_nothing_is_asked_of_a_model_without_a_head(imported, tmp_path, capsys, 
     assert main(["train", str(file), "--out", str(tmp_path / "new")]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == said
     assert not (tmp_path / "new").exists()
-
-
-def refusal(folder, out):
-    with pytest.raises(RunError) as caught:
-        headway.import_run(folder, out)
-    assert not out.exists()
-    return str(caught.value)
-
-
-def test_a_tokenizer_that_is_missing_or_does_not_fit(imported, tmp_path):
-    folder = shutil.copytree(imported["gpt2"][0], tmp_path / "gpt2")
-    (folder / "tokenizer.json").unlink()
-    assert refusal(folder, tmp_path / "run") == (
-        f"{folder} has no tokenizer.json; write it with transformers: "
-        f"AutoTokenizer.from_pretrained('{folder}').save_pretrained(...)"
-    )
-    (folder / "tokenizer.json").write_text("{}")
-    assert f"{folder}/tokenizer.json is not a tokenizer (" in refusal(folder, tmp_path / "run")
-    bare = make_folder("gpt2", tmp_path / "bare")
-    file = bare / "tokenizer.json"
-    content = json.loads(file.read_text())
-    content["added_tokens"].append({**content["added_tokens"][0], "id": 300, "content": "<more>"})
-    file.write_text(json.dumps(content))
-    assert refusal(bare, tmp_path / "run") == (
-        f"{file} has 301 tokens and the model embeddings of 300; give the folder as it was saved"
-    )

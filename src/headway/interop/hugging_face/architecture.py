@@ -95,13 +95,12 @@ class Architecture:
         self, reader: ConfigReader, task_head: TaskHead | None = None
     ) -> VocabularySizes:
         """The vocabulary sizes; for a fine-tuned model, its vocabulary and number of outputs."""
-        size = reader.get("vocab_size", self.default_vocab_size)
-        if not isinstance(size, int) or size < 1:
-            reader.obstacles.add("vocab_size", size, "the number of tokens")
-            size = 1
+        size = _read_size(reader, "vocab_size", self.default_vocab_size)
         if task_head is not None:
             return VocabularySizes(size, task_head.n_outputs, shared=False)
-        target = reader.get("decoder_vocab_size", size) if self.has_two_vocabularies else size
+        target = size
+        if self.has_two_vocabularies:
+            target = _read_size(reader, "decoder_vocab_size", size)
         is_separate = reader.get("share_encoder_decoder_embeddings", True) is False
         is_shared = not (self.has_two_vocabularies and is_separate)
         return VocabularySizes(size, target, is_shared, self._pretraining_head(reader))
@@ -196,6 +195,15 @@ class Architecture:
     def _missing_prefix(self, names: Iterable[str]) -> str:
         """The prefix if a file lacks it, else nothing."""
         return "" if any(name.startswith(self.prefix) for name in names) else self.prefix
+
+
+def _read_size(reader: ConfigReader, name: str, default: int) -> int:
+    """The size of a vocabulary; 1 and an obstacle if the entry is no number of tokens."""
+    size = reader.get(name, default)
+    if isinstance(size, int) and not isinstance(size, bool) and size > 0:
+        return size
+    reader.obstacles.add(name, size, "the number of tokens")
+    return 1
 
 
 SEQ2SEQ_ROLES = {

@@ -5,6 +5,7 @@ library counts lengths differently and names sampling and stopping otherwise.
 """
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 from ...config.schema import split
@@ -68,8 +69,8 @@ def search_of(generation: Mapping[str, Any], longest: int) -> SearchConfig:
 
 
 def _read(setting: Setting, value: Any) -> Any:
-    """The setting's value; the default if the entry is no number or below the lower bound."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    """The setting's value; the default if the entry is no finite number or below the bound."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
         return setting.default
     value = READ[setting.name](value) if setting.name in READ else value
     number, bounds = split(setting.type)

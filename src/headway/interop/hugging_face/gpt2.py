@@ -52,8 +52,10 @@ class FeedForwardWidth(ConfigMapping):
     """The width of the feed-forward layers; by default four times that of the model."""
 
     def read(self, reader: ConfigReader) -> dict[str, Any]:
-        width = reader.get("n_inner", None)
-        return {"d_ff": 4 * reader.get("n_embd", 768) if width is None else width}
+        d_model, d_ff = reader.get("n_embd", 768), reader.get("n_inner", None)
+        if d_ff is None and not isinstance(d_model, int):
+            return {}  # `HeadWidths` reports it
+        return {"d_ff": 4 * d_model if d_ff is None else d_ff}
 
     def write(self, model: Any) -> dict[str, Any]:
         return {"n_inner": model.d_ff}

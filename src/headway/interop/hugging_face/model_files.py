@@ -99,7 +99,7 @@ def _read_architecture(folder: Folder) -> Architecture:
     unknown = classes
     if isinstance(classes, list):
         unknown = [name for name in classes if name not in tuple(architecture.classes)]
-    if unknown:
+    if unknown not in (None, []):
         raise RunError(
             f"{where}: architectures = {unknown}; expected {' or '.join(architecture.classes)}"
         )

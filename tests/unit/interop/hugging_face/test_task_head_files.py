@@ -1,22 +1,15 @@
 """Models that were trained further: their heads give the same logits here, and back again."""
 
-import json
-
 import pytest
 import torch
 import transformers
-from hf_cases import make, save
-from safetensors.torch import load_file, save_file
+from hf_cases import CLOSE, changed, make, read_folder, refusal, save
 
-from headway.errors import RunError
 from headway.interop.hugging_face import architecture_for
-from headway.interop.hugging_face.folder import Folder
-from headway.interop.hugging_face.model_files import read_model, write_model
+from headway.interop.hugging_face.model_files import write_model
 from headway.interop.hugging_face.task_heads import TaskHead
-from headway.models import FAMILIES, VocabularySizes
-from headway.models.encoder import EncoderConfig
+from headway.models import VocabularySizes
 
-CLOSE = {"rtol": 0, "atol": 1e-4}
 FAMILIES_OF_THEIRS = ("Bert", "Roberta", "DistilBert")
 TAGS = ("O", "B-PER", "I-PER")
 NAMES = {
@@ -32,11 +25,6 @@ CASES = [
 CASES += [(f"{family}ForSequenceClassification", ("grade",)) for family in FAMILIES_OF_THEIRS]
 RATES = {"DistilBertForSequenceClassification": {"seq_classif_dropout": 0.1}}
 TASKS = {"SequenceClassification": "classify", "TokenClassification": "tag"}
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    transformers.utils.logging.disable_progress_bar()
 
 
 def made(kind, labels=(), **settings):
@@ -96,7 +84,7 @@ def again(tmp_path, found, pad, auto):
 def test_logits_are_theirs_and_come_back(tmp_path, kind, labels):
     theirs = made(kind, labels, **RATES.get(kind, {}))
     expected = theirs_of(theirs)
-    found = read_model(Folder(save(theirs, tmp_path / "theirs")))
+    found = read_folder(save(theirs, tmp_path / "theirs"))
     head = kind.partition("For")[2]
     usual = "regress" if len(labels) == 1 else TASKS.get(head, "answer")
     assert (found.task, found.task_head.labels) == (usual, tuple(labels))
@@ -112,7 +100,7 @@ def test_logits_are_theirs_and_come_back(tmp_path, kind, labels):
 
 
 def test_values_are_written_as_they_are(tmp_path):
-    found = read_model(Folder(save(made("BertForSequenceClassification", "v"), tmp_path / "bert")))
+    found = read_folder(save(made("BertForSequenceClassification", "v"), tmp_path / "bert"))
     sizes = VocabularySizes(30, 1, shared=False)
     layout, _ = architecture_for(found.config, sizes, {"pad": 0}, "regress")
     out = tmp_path / "out"
@@ -136,26 +124,6 @@ def folders(tmp_path_factory):
         "roberta": ("RobertaForSequenceClassification", ("no", "yes")),
     }
     return {name: save(made(*case), place / name) for name, case in kinds.items()}
-
-
-def changed(folder, out, tensors=None, **config):
-    """A copy with other entries in config.json and other tensors; None takes one away."""
-    out.mkdir()
-    said = {**json.loads((folder / "config.json").read_text()), **config}
-    kept = {key: value for key, value in said.items() if value is not None}
-    (out / "config.json").write_text(json.dumps(kept))
-    held = {**load_file(folder / "model.safetensors"), **(tensors or {})}
-    held = {name: tensor for name, tensor in held.items() if tensor is not None}
-    save_file(held, out / "model.safetensors", {"format": "pt"})
-    return out
-
-
-def refusal(folder):
-    with pytest.raises(RunError) as caught:
-        read_model(Folder(folder))
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 @pytest.mark.parametrize(
@@ -222,7 +190,7 @@ def test_what_config_json_may_not_say(folders, tmp_path, name, config, message):
 
 def test_labels_without_names_are_called_as_the_library_does(folders, tmp_path):
     out = changed(folders["texts"], tmp_path / "out", id2label=None, label2id=None)
-    assert read_model(Folder(out)).task_head == TaskHead("classify", ("LABEL_0", "LABEL_1"))
+    assert read_folder(out).task_head == TaskHead("classify", ("LABEL_0", "LABEL_1"))
 
 
 def test_every_weight_of_a_head_is_accounted_for(folders, tmp_path):
@@ -246,75 +214,3 @@ def test_every_weight_of_a_head_is_accounted_for(folders, tmp_path):
     assert "unexpected: classifier.bias, classifier.weight;" in refusal(
         changed(folders["texts"], tmp_path / "bare", architectures=["BertModel"])
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "theirs", "reason"),
-    [
-        ("tokens", "bert", "what is said of tokens does not come from it"),
-        ("roberta", "roberta", "classifier.dense.* makes the vector of a text"),
-    ],
-)
-def test_a_pooler_that_nothing_reads_is_left_out(folders, tmp_path, name, theirs, reason):
-    """As older versions of the library saved it."""
-    beginning = f"{theirs}.pooler.dense"
-    more = {f"{beginning}.weight": torch.ones(16, 16), f"{beginning}.bias": torch.ones(16)}
-    found = read_model(Folder(changed(folders[name], tmp_path / "out", more)))
-    assert found.notes == (f"{theirs}.pooler.* is left out: {reason}",)
-    expected = ours_of(read_model(Folder(folders[name])).model, found.task)
-    torch.testing.assert_close(ours_of(found.model, found.task), expected)
-
-
-def test_another_rate_before_the_head_is_noted(folders, tmp_path):
-    theirs = save(made("DistilBertForSequenceClassification"), tmp_path / "distilbert")
-    assert read_model(Folder(theirs)).notes == (
-        "seq_classif_dropout = 0.2 is 0.1 here: model.dropout is one rate for all",
-    )
-    found = read_model(Folder(changed(folders["texts"], tmp_path / "out", classifier_dropout=0.3)))
-    assert found.notes == (
-        "classifier_dropout = 0.3 is 0.1 here: model.dropout is one rate for all",
-    )
-
-
-def fine_tuned(**settings):
-    """A BERT of ours with random weights, and its sizes."""
-    small = {"d_model": 16, "n_heads": 2, "d_ff": 24, "layers": 2, "max_positions": 32}
-    sizes = VocabularySizes(30, 3, shared=False)
-    config = EncoderConfig(preset="bert-tiny", **{**small, **settings}).resolve(10, sizes)
-    torch.manual_seed(2)
-    return FAMILIES["encoder"].build(config, sizes).eval(), sizes
-
-
-@pytest.mark.parametrize("settings", [{}, {"pooling": "mean", "pooler": False}], ids=str)
-def test_tags_do_not_depend_on_the_vector_of_a_text(tmp_path, settings):
-    model, sizes = fine_tuned(**settings)
-    ids = {"pad": 0, "bos": 1, "eos": 2}
-    layout, _ = architecture_for(model.config, sizes, ids, "tag")
-    write_model(tmp_path, model, layout, sizes, ids, 32, TaskHead("tag", TAGS))
-    loaded, report = transformers.AutoModelForTokenClassification.from_pretrained(
-        tmp_path, output_loading_info=True
-    )
-    assert not any(report.values()), report
-    torch.testing.assert_close(theirs_of(loaded.eval()), ours_of(model, "tag"), **CLOSE)
-
-
-def test_a_vector_that_the_library_does_not_tell_labels_from_is_refused():
-    def found(task="classify", **settings):
-        model, sizes = fine_tuned(**settings)
-        return architecture_for(model.config, sizes, {"pad": 0}, task)[1]
-
-    told = "labels and values come from the first token through a pooler; train with"
-    assert found() == []
-    assert found(pooling="mean", pooler=False) == [
-        f'model.pooling = "mean" ({told} model.pooling = "first" and model.pooler = true)'
-    ]
-    assert found("regress", pooling="mean") == [
-        f'model.pooling = "mean" ({told} model.pooling = "first")'
-    ]
-    assert found(pooler=False) == [f"model.pooler = false ({told} model.pooler = true)"]
-    distilled = {"segments": 0, "pooler": False}
-    assert found(**distilled, pooling="mean") == [
-        f'model.pooling = "mean" ({told} model.pooling = "first" and model.pooler = true and '
-        'model.pooler_activation = "relu")'
-    ]
-    assert found("answer", **distilled, pooling="mean") == []

@@ -20,11 +20,6 @@ PAIRS = [*zip(TEXTS, TEXTS[::-1], strict=True)]
 CLOSE = {"rtol": 0, "atol": 1e-4}
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    transformers.utils.logging.disable_progress_bar()
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     return tmp_path_factory.mktemp("heads")

@@ -1,15 +1,8 @@
 """Tables of weights by hand: each transform undone, each row accounted for."""
 
-import json
-
 import pytest
 import torch
-from tokenizers import Tokenizer, models, processors
 
-from headway.config import parse
-from headway.interop.hugging_face import ARCHITECTURES
-from headway.interop.hugging_face.config_map import ConfigReader
-from headway.interop.hugging_face.tokenizer_files import frame_of
 from headway.interop.hugging_face.weight_map import (
     OffsetPositions,
     Packed,
@@ -26,8 +19,6 @@ from headway.interop.hugging_face.weight_map import (
     stack,
     writes,
 )
-from headway.models import FAMILIES
-from headway.text import SpecialTokenTemplate
 
 MATRIX = torch.arange(12.0).reshape(6, 2)
 
@@ -110,46 +101,3 @@ def test_what_is_implied_may_be_absent_and_must_be_equal_if_not():
 def test_names_that_differ_by_a_layer_are_one():
     names = ["h.0.ln.bias", "h.10.ln.bias", "h.2.fc.0.weight", "end"]
     assert format_names(names) == "h.{0,10}.ln.bias, h.2.fc.0.weight, end"
-
-
-@pytest.mark.parametrize("layout", ARCHITECTURES.values(), ids=ARCHITECTURES)
-def test_every_layout_writes_what_it_reads(layout):
-    """Settings that a layout gives are settings that it can write, with each of its heads."""
-    given = ConfigReader({}, frozenset(layout.head_prefixes))
-    settings, sizes = layout.read(given), layout.read_vocabularies(given)
-    config = parse(settings, FAMILIES[layout.family].config, "x")
-    ids = {"pad": layout.pad_id if layout.pad_id is not None else 0}
-    assert layout.obstacles(config, sizes, ids, None) == []
-    written = layout.write(config, sizes)
-    assert layout.read(ConfigReader(written, given.names)) == settings
-    for form in layout.classes.values():
-        rows = layout.weight_map(config, form).rows
-        names = [name for row in rows for name in (*row.theirs, *row.aliases)]
-        assert len(set(names)) == len(names)
-        ours = [row.ours for row in rows]
-        assert len(set(ours)) == len(ours)
-
-
-@pytest.mark.parametrize(
-    ("made", "frame"),
-    [
-        (processors.TemplateProcessing("a $A b", "a $A b $B b", [("a", 0), ("b", 1)]), (True, 1)),
-        (processors.TemplateProcessing("$A b", "$A b b $B b", [("b", 1)]), (False, 2)),
-        (processors.RobertaProcessing(("b", 1), ("a", 0)), (True, 2)),
-        (processors.BertProcessing(("b", 1), ("a", 0)), (True, 1)),
-        (
-            processors.Sequence(
-                [processors.ByteLevel(), processors.BertProcessing(("b", 1), ("a", 0))]
-            ),
-            (True, 1),
-        ),
-        (processors.ByteLevel(), None),
-        (None, None),
-    ],
-)
-def test_the_marks_that_a_tokenizer_puts_around_texts(made, frame):
-    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1}))
-    if made is not None:
-        tokenizer.post_processor = made
-    found = frame_of(json.loads(tokenizer.to_str())["post_processor"])
-    assert found == (None if frame is None else SpecialTokenTemplate(*frame))

@@ -12,16 +12,10 @@ from headway.interop.hugging_face import architecture_for
 from headway.interop.hugging_face.model_files import write_generation, write_model
 from headway.interop.hugging_face.tokenizer_files import write_tokenizers
 from headway.models import VocabularySizes
-from headway.models.transformer import TransformerConfig
-from headway.text import BOS, EOS, TokenizerConfig, train_tokenizer
+from headway.text import BOS, EOS
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 POST = {"residual": "post"}
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    transformers.utils.logging.disable_progress_bar()
 
 
 def write(folder, model, target=WORDS, source=WORDS):
@@ -90,70 +84,6 @@ def test_vocabularies_apart(tmp_path, share):
     assert source("b a")["input_ids"] == [*WORDS.encode("b a"), EOS]
     ids = OTHER_WORDS.encode("m k t")
     assert target.decode([BOS, *ids, EOS], skip_special_tokens=True) == "m k t"
-
-
-def test_what_no_layout_has_is_named_with_its_key():
-    def found(**settings):
-        return architecture_for(build(**settings).config, sizes_of(), WORDS.specials)[1]
-
-    assert found(positions="rotary") == [
-        'model.positions = "rotary" (positions are added to embeddings)'
-    ]
-    assert found(norm="rms") == ['model.norm = "rms" (only layer normalisation)']
-    assert found(norm_eps=0.1) == ["model.norm_eps = 0.1 (must be 1e-05)"]
-    assert found(score="additive") == ['model.score = "additive" (only scaled dot products)']
-    assert found(embedding_norm=True) == [
-        "model.embedding_norm = true (no norm after the embeddings)"
-    ]
-    assert found(positions="relative", scale_output=True) == [
-        "model.scale_output = true (hidden states go as they are to the output layer)",
-        'model.positions = "relative" (positions are added to embeddings)',
-    ]
-    assert found(**POST, share="inputs") == [
-        'model.share = "inputs" (an output layer of its own goes with share = none)'
-    ]
-    assert found(gated=True) == ["model.gated = true (no gates)"]
-    assert found(d_head=6) == ["model.d_head = 6 (must be d_model / n_heads = 8)"]
-    assert found(d_value=5) == ["model.d_value = 5 (must be d_head = 8)"]
-    assert found(share="none") == ['model.share = "none" (one embedding matrix)']
-    assert found(**POST, positions="learned") == [
-        'model.positions = "learned" (only sinusoidal ones)'
-    ]
-    assert found(**POST, position_base=100.0) == ["model.position_base = 100.0 (must be 10000)"]
-    assert [text.partition(" ")[0] for text in found(norm="rms", gated=True, d_value=5)] == [
-        "model.d_value",
-        "model.norm",
-        "model.gated",
-    ]
-
-
-def test_two_vocabularies_need_post_norm():
-    sizes = sizes_of(OTHER_WORDS)
-    config = TransformerConfig(preset="tiny").resolve(100, sizes)
-    assert architecture_for(config, sizes, WORDS.specials) == (
-        None,
-        [
-            'model.share = "target" (one embedding matrix)',
-            "text.shared = false (Blenderbot has one vocabulary)",
-        ],
-    )
-
-
-@pytest.mark.parametrize("kind", ["bpe", "unigram", "wordpiece", "words", "characters", "bytes"])
-def test_the_tokenizer_reads_and_writes_text_as_headway_does(tmp_path, kind):
-    texts = ["the cat sat", "a  dog,  isn't it?", "Tür < eos > ⟨x⟩", ""]
-    tokenizer = train_tokenizer(texts, TokenizerConfig(kind=kind))
-    model = build(tokenizer, **POST)
-    folder = write(tmp_path / "out", model, tokenizer, tokenizer)
-    theirs = transformers.AutoTokenizer.from_pretrained(folder)
-    for text in texts:
-        ids = tokenizer.encode(text)
-        assert theirs(text)["input_ids"] == [*ids, EOS]
-        written = theirs.decode([BOS, *ids, EOS], skip_special_tokens=True)
-        assert written == tokenizer.decode(ids)
-    batch = theirs(texts, padding=True)
-    assert set(batch) == {"input_ids", "attention_mask"}
-    assert (theirs.pad_token_id, theirs.bos_token_id, theirs.eos_token_id) == (0, 1, 2)
 
 
 def test_habits_of_the_originals_are_switched_off(tmp_path):
