@@ -138,5 +138,5 @@ def test_a_tokenizer_that_is_missing_or_does_not_fit(tmp_path):
             read(folder, BERT, size=9)
         assert str(caught.value) == message
     file.write_text("[]")
-    with pytest.raises(RunError, match=r"tokenizer\.json is no tokenizer \("):
+    with pytest.raises(RunError, match=r"tokenizer\.json is not a tokenizer \("):
         read(folder, BERT)
