@@ -1,4 +1,4 @@
-"""The HTTP protocol over real sockets: errors in JSON, half-closed connections, clients that leave."""
+"""The HTTP protocol over real sockets: JSON errors, half-closed connections, clients that leave."""
 
 import asyncio
 import json
