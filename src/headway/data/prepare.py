@@ -32,7 +32,7 @@ from .formats import FORMATS
 from .formats.read import Row, read
 from .leakage import LeakCheck, Leaks
 from .row_rules import IndependentColumns, RowRules
-from .store import DOCUMENT, Column, Store, StoreWriter, building, writing_to
+from .store import DOCUMENT, Column, Store, StoreWriter, building, file_digest, writing_to
 
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4 << 20
@@ -72,6 +72,8 @@ class Prepared:
     leaks: Leaks | None
     """Result of the leak check, if one was made."""
     reused: bool
+    was_damaged: bool = False
+    """Whether a store that was damaged, or has no digests yet, was replaced."""
 
     def at(self, seed: int, epoch: int) -> tuple[Store, tuple[int, ...]]:
         """Store and sizes for an epoch: running texts are cut into blocks at other positions."""
@@ -80,6 +82,8 @@ class Prepared:
     def report(self) -> list[str]:
         """Lines for the log: the number of examples, the dropped ones and the leak check."""
         lines = [f"{len(self.store)} examples {'found' if self.reused else 'prepared'}"]
+        if self.was_damaged:
+            lines.append("the stored data were damaged, or of an older headway; prepared again")
         lines += [str(dropped) for dropped in self.dropped]
         is_checked = self.leaks is not None and self.leaks.rows and self.leaks.pairs
         return lines + ([str(self.leaks)] if is_checked else [])
@@ -108,7 +112,7 @@ class _Job:
     def key(self) -> str:
         shaped_by = {
             "format": stores.FORMAT,
-            "files": [_digest(path) for path in self.files()],
+            "files": [file_digest(path) for path in self.files()],
             # Without the weight, which is applied when batches are drawn.
             "corpora": [self._described(corpus) for corpus in self.corpora],
             "codecs": {name: codec.fingerprint() for name, codec in self.codecs.items()},
@@ -189,6 +193,7 @@ def prepare(
     key = job.key()
     path = where / key
     with building(path):
+        was_there = path.exists()
         store = _open_whole(path)
         reused = store is not None
         if store is None:
@@ -201,12 +206,8 @@ def prepare(
         DroppedExamples(d["reason"], d["count"], tuple(d["places"])) for d in store.notes["dropped"]
     )
     sizes, is_running = tuple(store.notes["sizes"]), tuple(map(job.is_cut, corpora))
-    return Prepared(store, key, sizes, is_running, tuple(dropped), leaks, reused)
-
-
-def _digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    was_damaged = was_there and not reused
+    return Prepared(store, key, sizes, is_running, tuple(dropped), leaks, reused, was_damaged)
 
 
 def _states(files: Sequence[Path]) -> list[tuple[int, int, int]]:
@@ -219,10 +220,12 @@ def _open_whole(path: Path) -> Store | None:
     if not path.exists():
         return None
     try:
-        return Store(path)
-    except DataError:
+        store = Store(path)
+        store.verify()
+    except (DataError, OSError, KeyError, TypeError, ValueError):
         shutil.rmtree(path)
         return None
+    return store
 
 
 def _check_unchanged(files: Sequence[Path], before: list[tuple[int, int, int]]) -> None:

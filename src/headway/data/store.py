@@ -2,10 +2,11 @@
 
 A store is a folder: `meta.json`, and per column `NAME.data` (the values of all examples) and
 `NAME.offsets` (the start of each example, and the end of the last), all little endian. It appears
-whole or not at all. The meaning of the numbers is left to the codecs.
+whole or not at all, and has a digest of every file. Codecs know what the numbers mean.
 """
 
 import copy
+import hashlib
 import json
 import mmap
 import os
@@ -36,6 +37,7 @@ else:
 
 
 FORMAT = 1
+DIGEST = "digest"
 OFFSETS = np.dtype("<u8")
 DOCUMENT = "document"
 """The name of the column with the document number of each example, if there is one."""
@@ -176,6 +178,7 @@ class Store:
             column = Column(entry["name"], entry["dtype"], tuple(entry["shape"]))
             _check_sizes(path, column, self._size, entry["steps"])
             self._columns[column.name] = StoredColumn(path, column)
+        self._digests: dict[str, str] = meta["digests"]
 
     def __len__(self) -> int:
         return self._size
@@ -211,6 +214,19 @@ class Store:
     def columns(self) -> tuple[str, ...]:
         return tuple(self._columns)
 
+    def verify(self) -> None:
+        """Reads every file once and compares it with its digest.
+
+        Raises:
+            DataError: a file changed since it was written.
+        """
+        for name, digest in self._digests.items():
+            if file_digest(self.path / name) != digest:
+                raise DataError(
+                    f"{self.path / name} is damaged: its digest is not the recorded one; "
+                    f"remove {self.path} and prepare again"
+                )
+
     def lengths(self, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
         """The lengths of the examples from `start` to `stop` in one column."""
         return self._columns[column].lengths(start, stop)
@@ -220,16 +236,36 @@ def _files(folder: Path, name: str) -> tuple[Path, Path]:
     return folder / f"{name}.data", folder / f"{name}.offsets"
 
 
+def file_digest(path: Path) -> str:
+    """The digest of a file's content."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, _new_hash).hexdigest()
+
+
+def _new_hash() -> "hashlib._Hash":
+    return hashlib.blake2b(digest_size=16)
+
+
+def _meta_digest(meta: Mapping[str, Any]) -> str:
+    """The digest of all entries but the digest itself."""
+    rest = {name: value for name, value in meta.items() if name != DIGEST}
+    text = json.dumps(rest, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
 def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta: dict[str, Any] = json.loads((path / "meta.json").read_text("utf-8"))
         format_number = meta["format"]
-    except (OSError, ValueError, TypeError, KeyError):
+        is_whole = meta.get(DIGEST) == _meta_digest(meta)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(f"{path} is no prepared store; remove it and prepare again") from None
     if format_number != FORMAT:
         raise DataError(
             f"{path} has store format {format_number}, this headway reads {FORMAT}; prepare again"
         )
+    if not is_whole:
+        raise DataError(f"{path / 'meta.json'} is damaged; remove {path} and prepare again")
     return meta
 
 
@@ -262,14 +298,14 @@ class StoreWriter:
         self._folder = _temporary(path)
         self._examples = 0
         self._steps = dict.fromkeys(self._columns, 0)
-        self._open: dict[str, tuple[BinaryIO, BinaryIO]] = {}
+        self._open: dict[str, tuple[_HashingFile, _HashingFile]] = {}
 
     def __enter__(self) -> "StoreWriter":
         with writing_to(self.path):
             self._folder.mkdir(parents=True)
             for name in self._columns:
                 data, offsets = _files(self._folder, name)
-                self._open[name] = (open(data, "wb"), open(offsets, "wb"))
+                self._open[name] = (_HashingFile(data), _HashingFile(offsets))
                 self._open[name][1].write(np.zeros(1, OFFSETS).tobytes())
         return self
 
@@ -306,27 +342,59 @@ class StoreWriter:
                 with writing_to(self.path):
                     self._commit()
         finally:
-            for file in (file for pair in self._open.values() for file in pair):
-                _close(file)
+            for file in self._files():
+                file.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _commit(self) -> None:
-        for file in (file for pair in self._open.values() for file in pair):
-            _sync(file)
-            file.close()  # Windows moves no folder with an open file in it
+        for written in self._files():
+            written.finish()  # and close: Windows moves no folder with an open file in it
         entries = [asdict(c) | {"steps": self._steps[c.name]} for c in self._columns.values()]
         meta = {
             "format": FORMAT,
             "examples": self._examples,
             "columns": entries,
+            "digests": {written.name: written.digest for written in self._files()},
             "notes": self.notes,
         }
+        meta[DIGEST] = _meta_digest(meta)
         with open(self._folder / "meta.json", "wb") as file:
             file.write(json.dumps(meta, ensure_ascii=False, indent=1).encode())
             _sync(file)
         _sync_folder(self._folder)
         os.rename(self._folder, self.path)
         _sync_folder(self.path.parent)
+
+    def _files(self) -> Iterator["_HashingFile"]:
+        for pair in self._open.values():
+            yield from pair
+
+
+class _HashingFile:
+    """A file that is written once, with the digest of its content."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self._file = open(path, "wb")  # noqa: SIM115
+        self._hash = _new_hash()
+
+    def write(self, content: bytes) -> None:
+        self._file.write(content)
+        self._hash.update(content)
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    def finish(self) -> None:
+        """Flushes to the disk and closes."""
+        _sync(self._file)
+        self._file.close()
+
+    def close(self) -> None:
+        # A full disk fails again when the buffer is flushed; the first failure is the one reported.
+        with suppress(OSError):
+            self._file.close()
 
 
 def _narrowed(values: np.ndarray, column: Column) -> np.ndarray:
@@ -336,12 +404,6 @@ def _narrowed(values: np.ndarray, column: Column) -> np.ndarray:
         if low < limits.min or high > limits.max:
             raise ValueError(f"{column.name}: {low} to {high} does not fit {column.dtype}")
     return values.astype(column.on_disk, copy=False)
-
-
-def _close(file: BinaryIO) -> None:
-    # A full disk fails again when the buffer is flushed; the first failure is the one reported.
-    with suppress(OSError):
-        file.close()
 
 
 def _sync(file: BinaryIO) -> None:

@@ -184,3 +184,33 @@ class TestLeaks:
         file.write_text("{")
         assert run(leak_check=check()).leaks == found
         assert json.loads(file.read_text())["rows"] == 4
+
+
+@pytest.mark.parametrize("name", ["source.data", "source.offsets", "target.data", "meta.json"])
+def test_one_flipped_bit_is_noticed_and_the_store_built_anew(run, name):
+    first = run()
+    values = [first.store["source"][i].tolist() for i in range(len(first.store))]
+    file = first.store.path / name
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    again = run()
+    assert (again.reused, again.was_damaged) == (False, True)
+    assert [again.store["source"][i].tolist() for i in range(len(again.store))] == values
+    assert "the stored data were damaged, or of an older headway; prepared again" in again.report()
+    assert run().reused
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"[" * 100_000, b'{"format": 1}', b"\xff"])
+def test_any_damage_of_the_description_is_repaired(run, content):
+    (run().store.path / "meta.json").write_bytes(content)
+    assert run().was_damaged
+    assert run().reused
+
+
+def test_numbers_in_the_description_are_part_of_the_check(run):
+    file = run().store.path / "meta.json"
+    meta = json.loads(file.read_text())
+    meta["notes"]["sizes"] = [1]
+    file.write_text(json.dumps(meta))
+    assert run().was_damaged
