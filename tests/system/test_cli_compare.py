@@ -139,7 +139,7 @@ def test_a_run_that_was_stopped_goes_on(compare, monkeypatch):
     code, _, stderr = compare("flat.toml", "deep.toml", *STEPS, "--out", "broken")
     assert code == 0
     assert "run 1 of 2: flat, seed 1: going on in broken/flat-seed1\n" in stderr
-    assert "going on after step 3 of 6" in stderr
+    assert "continuing after step 3 of 6" in stderr
     whole, resumed = (RunDir.open(f"{o}/flat-seed1").load_weights()[0] for o in ("whole", "broken"))
     assert whole.keys() == resumed.keys()
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)

@@ -50,7 +50,7 @@ def _stoppable(out: Path) -> Iterator[None]:
         if not (out / "run.toml").exists():
             raise Interrupted("stopped before the run began", number) from None
         command = f"headway resume {shlex.quote(str(out))}"
-        raise Interrupted(f"stopped; go on with: {command}", number) from None
+        raise Interrupted(f"stopped; continue with: {command}", number) from None
     finally:
         signal.signal(signal.SIGTERM, before)
 
