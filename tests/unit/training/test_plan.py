@@ -71,7 +71,7 @@ def test_the_smallest_limit_wins():
 
 def test_nothing_given_is_a_number_of_epochs_by_the_size_of_the_corpus():
     def epochs(n_examples, is_warm=False):
-        return fill_length(TrainConfig(), n_examples, lambda: 10, Clockwork(), is_begun).epochs
+        return fill_length(TrainConfig(), n_examples, lambda: 10, Clockwork(), is_warm).epochs
 
     assert epochs(1000) == 60
     assert epochs(30_000) == 30
