@@ -113,25 +113,25 @@ def test_groups_of_distances_that_have_no_room_are_refused_with_a_remedy(family)
     with pytest.raises(ValueError) as caught:
         config(position_buckets=32, position_distance=16)
     assert str(caught.value) == (
-        "position_distance=16 leaves nothing to put together: position_buckets=32 have the first "
-        "16 distances alone; try position_distance=128"
+        "position_distance=16 is too small: with position_buckets=32, the first 16 distances have "
+        "a bucket each; try position_distance=128"
     )
 
 
 @families
 def test_relative_positions_are_one_table_for_each_stack(family):
     model = make(family, positions="relative", position_buckets=8, position_distance=9)
-    found = {n: p for n, p in model.named_parameters() if "position_bias" in n}
-    assert len(found) == (2 if family == "transformer" else 1)
-    assert all(p.shape == (8, 2) for p in found.values())
+    tables = {n: p for n, p in model.named_parameters() if "position_bias" in n}
+    assert len(tables) == (2 if family == "transformer" else 1)
+    assert all(p.shape == (8, 2) for p in tables.values())
 
 
 BASIC = (
-    'score = "basic" takes the items as keys and values at once, where heads project them; '
-    'with projections it is score = "dot"'
+    'score = "basic" uses the items themselves as keys and values, but heads project them; '
+    'use score = "dot"'
 )
 LOCATION = (
-    'score = "location" goes by the place of a key alone, whatever stands there; '
+    'score = "location" depends on the position of a key alone, not on its content; '
     'try score = "scaled_dot"'
 )
 
@@ -145,8 +145,8 @@ LOCATION = (
         (
             "transformer",
             "location",
-            'score = "location" goes by the place of a key alone, which tells nothing within a '
-            'sentence that is being written; try score = "scaled_dot", or model.family = '
+            'score = "location" depends on the position of a key alone, which has no meaning '
+            'within a target that is being decoded; try score = "scaled_dot", or model.family = '
             '"recurrent"',
         ),
         ("decoder", "location", LOCATION),  # the family "recurrent" is none for their tasks

@@ -139,7 +139,7 @@ def test_two_vocabularies_are_refused_with_a_remedy():
     with pytest.raises(ValueError) as caught:
         UnilmModelConfig().resolve(1, VocabularySizes(9, 8, shared=False, head="words"))
     assert str(caught.value) == (
-        'family = "unilm" reads and writes one stream of one vocabulary; set text.shared = true, '
+        'family = "unilm" needs one vocabulary for source and target; set text.shared = true, '
         'or family = "transformer"'
     )
 
