@@ -127,7 +127,7 @@ export class Part {
     return sum;
   }
 
-  /** The contribution of a head to the residual stream: its columns of the output projection times its sum. */
+  /** Contribution of a head to the residual stream: its columns of the output projection times its sum. */
   added(head, row) {
     const sum = this.mix(head, row);
     if (!sum || !this.out) return null;

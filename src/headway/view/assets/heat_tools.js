@@ -2,7 +2,7 @@
 
 import { button, el } from "./dom.js";
 
-/** The step in rows and columns of an arrow key. @param {KeyboardEvent} event @returns {[number, number]|null} */
+/** The cell that a key moves to. @param {KeyboardEvent} event @returns {[number, number]|null} */
 export function moved(event, [row, column], rows, columns) {
   const far = event.ctrlKey ? Infinity : 1;
   const by = {

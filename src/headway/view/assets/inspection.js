@@ -59,7 +59,7 @@ export class Inspection {
       });
   }
 
-  /** The output token of each row. */
+  /** The token of each row. */
   rowTokens(raw, output) {
     return raw.rows === "source" ? this.source.tokens : output.tokens;
   }

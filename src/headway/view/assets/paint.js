@@ -33,8 +33,8 @@ export function whenColoursChange(redraw) {
 }
 
 /**
- * 256 colours as 32-bit pixels: from transparent to full for weights; for signed numbers
- * transparent in the middle, at 128.
+ * 256 colours as 32-bit pixels: from faint to full for weights; for signed numbers faint
+ * in the middle: 128 is zero.
  * @param {boolean} signed
  * @returns {Uint32Array}
  */
