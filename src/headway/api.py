@@ -1,7 +1,7 @@
-"""What `import headway` gives: run files, training, and trained models in use.
+"""The public names of `import headway`: run files, training, and trained models in use.
 
-Each name is imported when it is first used, and `train` and `resume` load the trainer when they are
-called: a program that translates loads neither the trainer nor the converters nor the other tasks.
+Each name is imported on first use, and `train` and `resume` load the trainer when they are called.
+A program that translates loads neither the trainer nor the converters nor the other tasks.
 """
 
 import os
@@ -109,7 +109,7 @@ MODULES = {
     "nearest": ".inference.embedder",
     "read_config": ".run_config",
 }
-"""Where the public names are; a module is imported when one of its names is first used."""
+"""The module of each public name, imported on first use of the name."""
 OLD_NAMES = {
     "Answered": "AnswerPrediction",
     "Candidate": "AnswerCandidate",
@@ -120,7 +120,7 @@ OLD_NAMES = {
     "Scored": "ScoredText",
     "Tagged": "TaggedText",
 }
-"""Names of version 0.1, which still work and warn, with those that replace them."""
+"""Names of version 0.1 and their replacements; the old names still work, with a warning."""
 
 
 def __getattr__(name: str) -> Any:
@@ -142,10 +142,10 @@ def train(config: "RunConfig", out: str | Path, display: "Display | None" = None
     Args:
         config: from `read_config`, or made in Python; relative data files then start from
             `data.root`, or else from the working directory.
-        display: where progress is shown; nowhere if left out.
+        display: shows the progress; without it nothing is shown.
 
     Raises:
-        HeadwayError: in words; what was reached until then is in `out`.
+        HeadwayError: with its remedy; the work until then stays in `out`.
     """
     from .training.trainer import make_run
 
@@ -162,8 +162,8 @@ def resume(
     """Continues an interrupted run exactly where it stopped, and loads the result.
 
     Args:
-        inexact: continue although torch, threads or data differ from those the run began with.
-        data_root: where the data are now, if they were moved.
+        inexact: continue although torch, threads or data have changed since the run started.
+        data_root: the folder of the data, if they were moved.
     """
     from .training.trainer import resume_run
 
@@ -176,6 +176,6 @@ def _report_and_load(out: str | Path) -> Any:
     from .inspection.report import write_report
 
     model = load(out)
-    if os.environ.get("RANK", "0") == "0":  # of several processes the first one writes
+    if os.environ.get("RANK", "0") == "0":  # of several processes only the first writes
         write_report(out, model)
     return model

@@ -1,4 +1,4 @@
-"""Which device to compute on, in which precision, and whether compiled."""
+"""Selects device, precision and compilation."""
 
 import shutil
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Note = Callable[[str], None]
 
 
 def pick_device(name: str) -> torch.device:
-    """CUDA, Apple or CPU for `auto`, else the device of that name."""
+    """The device of a name; `auto` is CUDA, Apple's GPU or the CPU, the first that exists."""
     if name == "auto":
         if torch.cuda.is_available():
             name = "cuda"
@@ -31,27 +31,27 @@ def pick_device(name: str) -> torch.device:
 def autocast(
     device: torch.device, precision: str, note: Note
 ) -> Callable[[], AbstractContextManager[object]]:
-    """A context for each forward pass: bfloat16 if it is wanted and the hardware has it."""
+    """A function that makes the context of a forward pass: bfloat16 if set and supported."""
     if precision == "fp32":
         return nullcontext
-    has_it = {
+    has_bf16 = {
         "cpu": torch.cpu._is_avx512_bf16_supported,
         "cuda": torch.cuda.is_bf16_supported,
     }.get(device.type, lambda: True)()
-    if not has_it:
+    if not has_bf16:
         note(f"this {device.type} has no bfloat16 arithmetic; computing in fp32")
         return nullcontext
     return lambda: torch.autocast(device.type, torch.bfloat16)
 
 
 def compile_model(model: nn.Module, setting: str, device: torch.device, note: Note) -> bool:
-    """Compiles the teacher-forced pass in place, where it is wanted and can be done."""
+    """Compiles the teacher-forced pass in place if set and possible; returns whether it did."""
     if setting == "off" or (setting == "auto" and device.type != "cuda"):
         return False
     if device.type == "cpu" and not any(map(shutil.which, ("g++", "clang++", "cl"))):
-        note("no C++ compiler was found; training without torch.compile")
+        note("there is no C++ compiler; training without torch.compile")
         return False
-    # What cannot be compiled runs as it is.
+    # Parts that cannot be compiled run eagerly.
     torch._dynamo.config.suppress_errors = True
     model.compile(dynamic=True)
     return True

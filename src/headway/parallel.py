@@ -1,10 +1,10 @@
-"""Work on batches in forked processes, with a fallback where there is no fork.
+"""Batches in forked processes, and in this process without fork.
 
-A search is many small operations that gain little from a second thread; two batches side by side,
-one thread each, use two cores. Side by side means in forked processes, as in PyTorch's data
-loaders: threads would wait for each other between the operations. A fork shares the memory of the
-model, so that its work can be any closure. Without forks (Windows, macOS, a GPU) everything is
-computed in this process, with the same results.
+A search is many small operations that gain little from a second thread; two batches in parallel,
+one thread each, use two cores. They run in forked processes, as in PyTorch's data loaders: threads
+would wait for each other between the operations. A fork shares the memory of the model, so that its
+work can be any closure. Without forks (Windows, macOS, a GPU) everything is computed in this
+process, with the same results.
 """
 
 import os
@@ -25,23 +25,23 @@ from .errors import ConfigError, DataError, HeadwayError, RunError
 
 T = TypeVar("T")
 Work = Callable[[list[int]], list[T]]
-"""From the rows of a batch to the result of each."""
+"""A function from the rows of a batch to the result of each row."""
 
 DECODE_TOKENS = 8192
-"""Source tokens times beam in one batch: larger ones leave the processor's caches."""
+"""Source tokens times beam in one batch; larger batches exceed the processor's caches."""
 MIN_ROWS_PER_PROCESS = 32
 """Rows per process below which starting it does not pay."""
 SMALL = 2**27
 """Weights times hypotheses of a step up to which a second thread costs more than it gains."""
 MANY_FILES = 2**16
-"""No file has a higher number, where the system cannot list those that are open."""
+"""Upper limit of file descriptors if the system cannot list the open ones."""
 
 
 def decode_batches(lengths: Sequence[int], beam: int, parts: int = 1) -> Iterator[list[int]]:
-    """Rows of similar length, as many as the token budget allows; the longest come first.
+    """Batches of rows of similar length within the token budget, the longest rows first.
 
     Args:
-        parts: the least number of batches, so that every process has one.
+        parts: the smallest number of batches, so that every process has one.
     """
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     largest = max(1, -(-len(order) // parts))
@@ -71,24 +71,24 @@ def n_cores() -> int:
 
 
 def n_processes(n_rows: int, device: torch.device) -> int:
-    """How many processes share the work: one for each thread, if forks are possible and pay."""
-    # Forks of a process in which CTranslate2 had worked did not all come back.
+    """Number of processes for the work: one for each thread, if forks are possible and pay."""
+    # Forks of a process that has used CTranslate2 can hang.
     if device.type != "cpu" or not can_fork() or "ctranslate2" in sys.modules:
         return 1
     return max(1, min(torch.get_num_threads(), n_rows // MIN_ROWS_PER_PROCESS))
 
 
 def single_thread_if_small(model: object, n_hypotheses: int) -> AbstractContextManager[None]:
-    """One thread where the steps of a search are small, such as those of a single sentence."""
+    """A context with one thread if the steps of a search are small, as for a single sentence."""
     weights = model.parameters() if isinstance(model, nn.Module) else ()
     is_small = sum(weight.numel() for weight in weights) * n_hypotheses <= SMALL
     return _one_thread() if is_small else nullcontext()
 
 
 def map_batches(work: Work[T], batches: Sequence[list[int]], processes: int = 1) -> list[T]:
-    """The result of each row, in the order of the rows, from the results of each batch of rows.
+    """The result of each row, in the order of the rows, computed batch by batch.
 
-    This process and forked ones take the next batch whenever they are free.
+    This process and forked ones take the next batch when they are free.
 
     Raises:
         RunError: a process was killed.
@@ -104,21 +104,21 @@ def map_batches(work: Work[T], batches: Sequence[list[int]], processes: int = 1)
 
 
 def _with_forks(work: Work[T], batches: Sequence[list[int]], n_forks: int) -> dict[int, list[T]]:
-    """The results by the index of the batch."""
+    """The results of each batch, by its index."""
     queue, parent = _Queue(len(batches)), os.getpid()
 
     def work_through(_: None) -> dict[int, list[T]]:
         results = {}
         for i in queue:
             if parent not in (os.getpid(), os.getppid()):
-                break  # an orphan: nobody waits for the rest
+                break  # the parent is dead: nobody waits for the rest
             results[i] = work(batches[i])
         return results
 
     workers: list[ForkedWorker] = []
     with _one_thread():
         try:
-            with suppress(OSError):  # no more processes: those there are take all batches
+            with suppress(OSError):  # no more processes: the existing ones take all batches
                 for _ in range(n_forks):
                     workers.append(ForkedWorker(work_through))
             for worker in workers:
@@ -128,7 +128,7 @@ def _with_forks(work: Work[T], batches: Sequence[list[int]], n_forks: int) -> di
                 results |= _or_raised(worker.receive())
         except WorkerKilled:
             raise RunError(
-                "a process that searched was killed, perhaps for lack of memory; free some, or "
+                "a search process was killed, perhaps for lack of memory; free some memory, or "
                 "search in one process (OMP_NUM_THREADS=1)"
             ) from None
         finally:
@@ -145,10 +145,10 @@ def _or_raised(answer: Any) -> Any:
 
 
 class _Queue:
-    """The numbers below `size`, each handed out once, to whichever process asks first.
+    """The numbers below `size`; each goes to the first process that reads it.
 
-    Forked processes share the offset of an open file, and reading moves it: there is no lock that
-    one of them could die with.
+    Forked processes share the offset of an open file, and reading moves it. So there is no lock
+    that a killed process could keep.
     """
 
     def __init__(self, size: int) -> None:
@@ -165,24 +165,24 @@ class _Queue:
 
 
 def _unnamed_file() -> IO[bytes]:
-    """A file in memory, or on disk where the system has no such thing."""
+    """A file in memory, or on disk if the system has none in memory."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("batches"), "r+b", buffering=0)
     return tempfile.TemporaryFile(buffering=0)
 
 
 class WorkerKilled(Exception):
-    """A forked process ended before it answered."""
+    """A forked process ended before its result."""
 
 
 class WorkFailure:
-    """An exception on its way to another process, where its own class may not survive."""
+    """An exception in a form that can be sent to another process, unlike its own class."""
 
     def __init__(self, error: Exception) -> None:
         self.text = str(error)
         self.summary = f"{type(error).__name__}: {error}"
         self.trace = "".join(traceback.format_exception(error))
-        # A user's mistakes keep their class, and with it their exit code.
+        # Errors of the user keep their class, and so their exit code.
         self.known: type[HeadwayError] | None = None
         if isinstance(error, HeadwayError):
             can_travel = type(error) in (ConfigError, DataError, RunError)
@@ -206,16 +206,16 @@ def attempt(work: Callable[[Any], Any], message: Any) -> Any:
 
 
 class ForkedWorker:
-    """A forked process that computes `work(message)` for one message after the other.
+    """A forked process that computes `work(message)` for each message in turn.
 
-    It ends with this process, and is started again by `send` after `kill`.
+    It ends with this process; `send` starts it again after `kill`.
 
     Args:
         work: any closure: a fork has the memory of this process, and only messages and results are
             copied.
         threads: PyTorch threads of the process.
-        closes_files: whether it closes the files and sockets that are open here, so that others
-            see them closed when this process closes them.
+        closes_files: whether it closes the inherited files and sockets, so that others see them
+            closed when this process closes them.
 
     Raises:
         OSError: no process can be started.
@@ -243,23 +243,23 @@ class ForkedWorker:
         self._process = process
 
     def _run(self, pipe: Any) -> None:
-        """The life of the forked process."""
+        """The main loop of the forked process."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)  # the first process decides what they mean
+            signal.signal(number, signal.SIG_IGN)  # the parent process handles them
         if self._closes_files:
             _close_all_but(pipe.fileno())
         else:
-            self._pipe.close()  # or it would not notice that this end has gone
+            self._pipe.close()  # or it would not notice that the parent is gone
         torch.set_num_threads(self._n_threads)
         with suppress(EOFError, OSError):
             while True:
                 pipe.send(attempt(self._work, pipe.recv()))
 
     def send(self, message: Any) -> None:
-        """Gives the process a message to work on.
+        """Sends the process a message.
 
         Raises:
-            WorkerKilled: it has gone.
+            WorkerKilled: the process is gone.
             OSError: no process can be started.
         """
         if self._process is None:
@@ -270,11 +270,11 @@ class ForkedWorker:
             raise WorkerKilled from None
 
     def receive(self, seconds: float | None = None) -> Any:
-        """The result of the oldest message that is not answered yet, or a `WorkFailure`.
+        """The result of the oldest pending message, or a `WorkFailure`.
 
         Raises:
-            WorkerKilled: the process has gone.
-            TimeoutError: there is no result within so many seconds.
+            WorkerKilled: the process is gone.
+            TimeoutError: there is no result within `seconds`.
         """
         try:
             if self._pipe.poll(seconds):
@@ -284,7 +284,7 @@ class ForkedWorker:
         raise TimeoutError
 
     def kill(self) -> None:
-        """Ends the process, whatever it is doing."""
+        """Kills the process at once."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -293,14 +293,14 @@ class ForkedWorker:
 
 
 def _close_all_but(descriptor: int) -> None:
-    """Closes the files that came with a fork, but the standard streams and one more."""
+    """Closes the files inherited by a fork, except the standard streams and `descriptor`."""
     try:
         numbers = [int(name) for name in os.listdir("/proc/self/fd")]
     except OSError:  # a system without /proc
         numbers = list(range(min(os.sysconf("SC_OPEN_MAX"), MANY_FILES)))
     for number in numbers:
         if number > 2 and number != descriptor:
-            with suppress(OSError):  # not open, such as the one that listed them
+            with suppress(OSError):  # not open, such as that of the listing itself
                 os.close(number)
 
 
@@ -319,7 +319,7 @@ _environment = threading.Lock()
 
 @contextmanager
 def _quiet_tokenizers() -> Iterator[None]:
-    """Avoids the library's warning about forks: ours use tokenizers in one thread."""
+    """Avoids the library's warning about forks: forks of headway use one tokenizer thread."""
     name = "TOKENIZERS_PARALLELISM"
     with _environment:
         before = os.environ.get(name)

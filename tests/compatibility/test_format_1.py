@@ -142,7 +142,7 @@ def test_its_metric_wer_is_what_ser_is_now(tmp_path):
     with redirect_stderr(said):
         code = main(["resume", str(copy), "--inexact", "--data-root", str(run.parent / "data")])
     assert code == 0, said.getvalue()
-    assert 'train.metric = "wer" of this run is what is called "ser" now' in said.getvalue()
+    assert 'train.metric = "wer" of this run is called "ser" now' in said.getvalue()
     records = [json.loads(line) for line in (copy / "log.jsonl").read_text("utf-8").splitlines()]
     judged = [sorted({"wer", "ser"} & set(record)) for record in records if "exact" in record]
     n_before = log.count('"exact"')

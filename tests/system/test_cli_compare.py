@@ -132,14 +132,14 @@ def test_a_run_that_was_stopped_goes_on(compare, monkeypatch):
         code, stdout, stderr = compare("flat.toml", "deep.toml", *STEPS, "--out", "broken")
     assert (code, stdout) == (130, "")
     last = stderr.splitlines()[-1].removeprefix("headway: error: ")
-    assert last == "stopped; what was trained is kept in broken, and the same command goes on"
+    assert last == "stopped; trained runs are kept in broken; the same command continues"
     assert not Path("broken/deep-seed1").exists()
     assert Path("broken/flat-seed1/checkpoints/step-3").exists()
 
     code, _, stderr = compare("flat.toml", "deep.toml", *STEPS, "--out", "broken")
     assert code == 0
     assert "run 1 of 2: flat, seed 1: resuming in broken/flat-seed1\n" in stderr
-    assert "going on after step 3 of 6" in stderr
+    assert "continuing after step 3 of 6" in stderr
     whole, resumed = (RunDir.open(f"{o}/flat-seed1").load_weights()[0] for o in ("whole", "broken"))
     assert whole.keys() == resumed.keys()
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
@@ -148,7 +148,9 @@ def test_a_run_that_was_stopped_goes_on(compare, monkeypatch):
 def test_one_failure_does_not_stop_the_others(compare):
     code, table, stderr = compare("typo.toml", "flat.toml", *STEPS, "--out", "some")
     assert code == 1
-    assert stderr.splitlines()[-1] == ("headway: error: 1 of 2 runs failed; the table says why")
+    assert stderr.splitlines()[-1] == (
+        "headway: error: 1 of 2 runs failed; the table has the reasons"
+    )
     rows = [line.split() for line in table.splitlines()]
     assert ["typo", "failed", *"-------"] in rows
     assert rows[3][0] == "flat"
@@ -159,7 +161,7 @@ def test_one_failure_does_not_stop_the_others(compare):
     ("arguments", "code", "message"),
     [
         (["--minutes", "1", *STEPS], 2, "a budget of 1 minutes and one of 6 steps: give minutes"),
-        (["--edges", "3"], 2, "--edges 3 goes with --by-length; add it or leave --edges out"),
+        (["--edges", "3"], 2, "--edges 3 needs --by-length; add it or leave --edges out"),
         (["--by-length", "--edges", "3,x"], 2, "--edges 3,x: expected whole numbers with commas"),
         (["--by-length", "--edges", "3,2"], 2, "edges 3,2: expected rising whole numbers"),
         (["--seeds", "0"], 2, "Invalid value for '--seeds'"),

@@ -122,13 +122,13 @@ def test_nearest_texts(headway):
 
 def test_what_embed_refuses(fails, workdir):
     assert fails(2, "embed", "bert", "texts.txt", "--compare", "--out", "a.npy") == (
-        "--out and --compare do not go together; leave out all but one"
+        "--out and --compare exclude each other; leave out all but one"
     )
     assert fails(2, "embed", "bert", "texts.txt", "--top", "3") == (
-        "--top says how many of --nearest are printed; give --nearest FILE"
+        "--top is the number of texts of --nearest; add --nearest FILE"
     )
     assert fails(2, "embed", "bert", "texts.txt", "--nearest", "texts.txt", "--top", "0") == (
-        "--top 0: expected a number from 1 on"
+        "--top 0: expected a number of at least 1"
     )
     assert fails(2, "embed", "bert", "texts.txt", "--pooling", "max") == (
         "--pooling max: expected mean or first"

@@ -179,10 +179,10 @@ def test_a_prompt_that_is_too_long(fails, headway):
 
 def test_what_is_refused(fails, workdir):
     assert fails(2, "generate", "chain", "a", "--file", "prompt.txt") == (
-        "PROMPT and --file both give the prompt; leave one of them out"
+        "PROMPT and --file both set the prompt; leave one of them out"
     )
     assert fails(2, "generate", "chain", "--lines") == (
-        "--lines needs a file of them; give --file FILE, or - to type"
+        "--lines needs a file; add --file FILE, or --file - to type"
     )
     assert fails(1, "generate", "chain", "--file", "missing.txt").startswith(
         "cannot read missing.txt: No such file"

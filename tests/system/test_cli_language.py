@@ -213,7 +213,7 @@ def test_a_recurrent_language_model_learns(headway, workdir):
     [
         (
             "order = 9\n",
-            "model: model.order = 9 needs a sequence of at least 9 tokens, the end mark counted, "
+            "model: model.order = 9 needs a sequence of at least 9 tokens, the end token included, "
             "and the longest of the training data has 4; set model.order to 4 or less",
         ),
         (

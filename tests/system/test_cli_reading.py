@@ -260,7 +260,7 @@ def test_sections_and_options_that_do_not_fit(fails):
     )
     assert fails(2, "evaluate", "answer", "--source", "a", "--target", "b") == (
         "--source and --target are for tasks with two columns, and this run has question, context, "
-        "answers; give --data"
+        "answers; use --data"
     )
     assert fails(2, "evaluate", "regress", "--metric", "bleu") == (
         "no metric 'bleu' for task 'regress'; expected one of spearman, pearson, mse"

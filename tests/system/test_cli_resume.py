@@ -30,13 +30,13 @@ def test_interrupted_training_says_how_to_continue(workdir):
     assert process.returncode == 130, "".join(progress) + stderr
     assert stdout == ""
     stopped = re.search(r"^headway: error: stopped at step (\d+) of 100000, saved; ", stderr, re.M)
-    assert stderr.splitlines()[-1].endswith("go on with: headway resume stopped")
+    assert stderr.splitlines()[-1].endswith("continue with: headway resume stopped")
     assert "Traceback" not in stderr
     process = start("resume", "stopped", cwd=workdir)
     for line in process.stderr:
-        if line.startswith("going on"):
+        if line.startswith("continuing"):
             break
-    assert line == f"going on after step {stopped[1]} of 100000\n"
+    assert line == f"continuing after step {stopped[1]} of 100000\n"
     process.send_signal(signal.SIGTERM)
     _, stderr = process.communicate(timeout=300)
     assert process.returncode == 143

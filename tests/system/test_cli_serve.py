@@ -346,7 +346,7 @@ def test_where_tokens_come_from(tmp_path, monkeypatch):
     assert read_token(file) == "open sesame"
     monkeypatch.setenv("HEADWAY_TOKEN", "another")
     assert read_token(None) == "another"
-    with pytest.raises(ConfigError, match="both give a token; leave one out"):
+    with pytest.raises(ConfigError, match="both set a token; leave one out"):
         read_token(file)
     monkeypatch.setenv("HEADWAY_TOKEN", " ")
     with pytest.raises(ConfigError, match="HEADWAY_TOKEN is empty"):

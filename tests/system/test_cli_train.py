@@ -33,7 +33,7 @@ def test_interrupted_before_the_first_update(headway, workdir, monkeypatch):
     monkeypatch.setattr("headway.tasks.translate.fit_codecs", stopped)
     code, _, stderr = headway("train", "run.toml", "--out", "early")
     assert code == 130
-    assert stderr.splitlines()[-1].endswith("error: stopped; go on with: headway resume early")
+    assert stderr.splitlines()[-1].endswith("error: stopped; continue with: headway resume early")
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_classifier(view):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([TEXT], 2, "nothing to make; give --out page.html, --png picture.png or --json"),
+        ([TEXT], 2, "nothing to make; add --out page.html, --png picture.png or --json"),
         (["", "--json"], 1, "the text is blank, and there is nothing to look at; give some words"),
         (["one " * 20, "--json"], 1, "the text has 21 tokens and the model was trained with at"),
         ([TEXT, "--out", "run"], 1, "run cannot be written: Is a directory; name another path"),

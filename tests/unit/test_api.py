@@ -82,8 +82,8 @@ def test_an_interrupted_run_is_resumed_and_loaded(config, tmp_path, monkeypatch)
     resumed = api.resume(tmp_path / "run")
     whole = api.train(config, tmp_path / "whole")
     texts = ["a", "fed"]
-    assert [found.text for found in resumed.translate(texts)] == [
-        found.text for found in whole.translate(texts)
+    assert [output.text for output in resumed.translate(texts)] == [
+        output.text for output in whole.translate(texts)
     ]
     weights = [model.model.state_dict() for model in (resumed, whole)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])

@@ -1,4 +1,4 @@
-"""Devices, precisions and compilers: what is picked, and what is said when it is not there."""
+"""Devices, precisions and compilers: the choice, and the notes when one is missing."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -17,14 +17,14 @@ CPU = torch.device("cpu")
     ("cuda", "mps", "name"), [(False, False, "cpu"), (True, True, "cuda"), (False, True, "mps")]
 )
 def test_auto_prefers_cuda_then_apple(monkeypatch, cuda, mps, name):
-    asked = []
+    requested = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
     monkeypatch.setattr(
-        device.torch, "zeros", lambda size, device: asked.append(device) or torch.ones(size)
+        device.torch, "zeros", lambda size, device: requested.append(device) or torch.ones(size)
     )
-    assert pick_device("auto") == CPU  # what the stand-in for a tensor is on
-    assert asked == [name]
+    assert pick_device("auto") == CPU  # the device of the fake tensor
+    assert requested == [name]
 
 
 @pytest.mark.parametrize("name", ["gpu", "meta:x"])
@@ -63,7 +63,7 @@ def test_without_a_compiler_it_is_said(monkeypatch):
     notes = []
     monkeypatch.setattr(device.shutil, "which", lambda name: None)
     assert compile_model(torch.nn.Identity(), "on", CPU, notes.append) is False
-    assert notes == ["no C++ compiler was found; training without torch.compile"]
+    assert notes == ["there is no C++ compiler; training without torch.compile"]
 
 
 def test_a_model_is_compiled_in_place(monkeypatch):

@@ -54,7 +54,7 @@ FORK = multiprocessing.get_context("fork")
 
 @pytest.fixture
 def meet():
-    """With its first batch a process waits until the other one has a batch too."""
+    """At its first batch, a process waits until the other one has a batch too."""
     both, met = FORK.Barrier(2), []
 
     def wait():
@@ -70,8 +70,8 @@ def test_answers_come_in_order_from_processes_with_one_thread(two_threads, meet)
         meet()
         return [(row * 10, os.getpid(), torch.get_num_threads()) for row in rows]
 
-    found = map_batches(work, [[3, 1], [0], [4, 2]], processes=2)
-    values, processes, threads = zip(*found, strict=True)
+    results = map_batches(work, [[3, 1], [0], [4, 2]], processes=2)
+    values, processes, threads = zip(*results, strict=True)
     assert values == (0, 10, 20, 30, 40)
     assert set(threads) == {1}
     assert len(set(processes)) == 2
@@ -91,15 +91,15 @@ def test_whoever_is_free_takes_the_next_batch(two_threads, meet):
             most_are_done.set()
         return [os.getpid()] * len(rows)
 
-    found = map_batches(work, [[i] for i in range(400)], processes=2)
-    slow = found[0]
-    assert found.count(slow) <= 100
-    assert this in found
+    results = map_batches(work, [[i] for i in range(400)], processes=2)
+    slow = results[0]
+    assert results.count(slow) <= 100
+    assert this in results
 
 
 def test_a_model_is_searched_in_a_forked_process(two_threads):
     weight = torch.randn(300, 300)
-    weight @ weight  # the threads of this process have been at work
+    weight @ weight  # starts the threads of this process
 
     def work(rows):
         return [(weight[row] @ weight).sum().item() for row in rows]
@@ -155,8 +155,8 @@ def test_a_process_that_was_killed_is_told(two_threads, meet):
 class Unsendable(Exception):
     """Does not survive pickling."""
 
-    def __init__(self, one, two):
-        super().__init__(f"{one} {two}")
+    def __init__(self, first, second):
+        super().__init__(f"{first} {second}")
         self.here = lambda: None
 
 
@@ -175,7 +175,7 @@ def test_an_error_that_cannot_travel_is_told_with_its_place(two_threads, meet):
 
 
 def test_a_signal_to_all_processes_is_left_to_the_first(two_threads, meet):
-    """`timeout` and batch systems signal the group; a search that goes on must not break."""
+    """`timeout` and batch systems signal the group; a search that continues must not break."""
     noted = []
     before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
     this = os.getpid()
@@ -233,8 +233,8 @@ def start():
         return started[-1]
 
     yield worker
-    for one in started:
-        one.kill()
+    for worker in started:
+        worker.kill()
 
 
 def test_a_worker_answers_in_the_order_of_its_messages(start):

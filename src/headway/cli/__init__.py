@@ -1,7 +1,7 @@
 """The command `headway`: one file per verb, which parses and prints.
 
-Nothing heavy is imported here or at the top of a verb's file, so that `headway --help` is quick;
-the work is done by `api` and `studies`, imported where a verb calls them.
+Nothing heavy is imported here or at the top of a verb's file, so that `headway --help` is quick.
+Other packages do the work; a verb imports them when it is called.
 """
 
 from .program import main

@@ -1,4 +1,4 @@
-"""`headway average`: the mean of a run's last checkpoints as a run of its own."""
+"""`headway average`: the mean of a run's last checkpoints as a new run."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from .options import Json, Run
 
-Last = Annotated[int, typer.Option("--last", min=1, help="How many of the newest checkpoints.")]
+Last = Annotated[int, typer.Option("--last", min=1, help="Number of newest checkpoints.")]
 Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="The run directory to make; new or empty.")
 ]
@@ -17,7 +17,7 @@ Out = Annotated[
 def average(run: Run, out: Out, last: Last = 5, as_json: Json = False) -> None:
     """Averages the last checkpoints into a new run.
 
-    It is used like any other run. How many checkpoints there are is train.keep of the run file.
+    It is used like any other run. train.keep of the run file is the number of checkpoints.
 
     Example: headway average runs/mine --last 3 --out runs/mine-averaged
     """

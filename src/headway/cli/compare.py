@@ -1,4 +1,4 @@
-"""`headway compare`: run files under one budget, in one table."""
+"""`headway compare`: trains run files under one budget and prints one table."""
 
 import json
 from pathlib import Path
@@ -15,20 +15,20 @@ RunFiles = Annotated[
 ]
 Seeds = Annotated[
     int,
-    typer.Option("--seeds", min=1, help="Runs for each file; seeds count up from its own."),
+    typer.Option("--seeds", min=1, help="Runs for each file; seeds count up from its seed."),
 ]
 Minutes = Annotated[
     float | None,
-    typer.Option("--minutes", help="Minutes of training for each, whatever its run file says."),
+    typer.Option("--minutes", help="Minutes of training for each run; overrides its run file."),
 ]
 Steps = Annotated[
     int | None,
-    typer.Option("--steps", help="Updates for each, whatever its run file says."),
+    typer.Option("--steps", help="Updates for each run; overrides its run file."),
 ]
 Out = Annotated[
     Path,
     typer.Option(
-        "--out", metavar="DIR", help="The folder for runs and tables; what is there is used."
+        "--out", metavar="DIR", help="The folder for runs and tables; runs in it are reused."
     ),
 ]
 Lengths = Annotated[
@@ -39,8 +39,8 @@ Edges = Annotated[
     typer.Option(
         "--edges",
         metavar="5,10,20",
-        help="With --by-length: the longest input of each group but the last; by default groups "
-        "of equal size.",
+        help="With --by-length: the longest input of each group but the last. Default: groups of "
+        "equal size.",
     ),
 ]
 
@@ -59,37 +59,37 @@ def compare(
 ) -> None:
     """Trains run files under one budget and prints one table.
 
-    Quality, speed and size, for one task on the same test data; also written as Markdown, JSON and
-    pictures.
-    The same command again goes on where it was stopped; a finished run is not trained again.
+    The table has quality, speed and size, for one task on the same test data; also written as
+    Markdown, JSON and pictures. After a stop, the same command continues; a finished run is not
+    trained again.
 
     Example: headway compare small.toml large.toml --minutes 10 --seeds 3
     """
     from ..compare.by_length import ByLength
-    from ..compare.run import compare as hold
+    from ..compare.run import compare as run_comparison
     from ..training.loop import Interrupted
 
     if edges is not None and not by_length:
-        raise ConfigError(f"--edges {edges} goes with --by-length; add it or leave --edges out")
+        raise ConfigError(f"--edges {edges} needs --by-length; add it or leave --edges out")
     numbers = None if edges is None else whole_numbers("--edges", edges, example="5,10,20")
-    wish = ByLength(numbers) if by_length else None
+    length_groups = ByLength(numbers) if by_length else None
     set_threads(threads)
     try:
         with display_for(out) as display:
-            result = hold(
+            result = run_comparison(
                 run_files,
                 out=out,
                 seeds=seeds,
                 minutes=minutes,
                 steps=steps,
-                by_length=wish,
+                by_length=length_groups,
                 tokenized=tokenized,
                 display=display,
             )
     except Interrupted as error:
-        message = f"stopped; what was trained is kept in {out}, and the same command goes on"
+        message = f"stopped; trained runs are kept in {out}; the same command continues"
         raise Interrupted(message, error.exit_code - 128) from None
     print(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.text())
     if result.failures:
         failed, total = len(result.failures), len(result.failures) + len(result.runs)
-        raise RunError(f"{failed} of {total} runs failed; the table says why")
+        raise RunError(f"{failed} of {total} runs failed; the table has the reasons")

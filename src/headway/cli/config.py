@@ -11,14 +11,14 @@ from .options import Json
 from .train import Overrides
 
 RunFile = Annotated[
-    Path | None, typer.Argument(metavar="RUN.toml", help="A run file; none: the reference.")
+    Path | None, typer.Argument(metavar="RUN.toml", help="A run file; without it, the reference.")
 ]
 
 
 def config(run_file: RunFile = None, overrides: Overrides = None, as_json: Json = False) -> None:
     """Prints a run file with its defaults, or explains all keys.
 
-    What depends on the data (sizes, number of updates) is chosen when training starts.
+    Settings that depend on the data (sizes, number of updates) are chosen when training starts.
 
     Example: headway config run.toml train.lr=3e-4
     """

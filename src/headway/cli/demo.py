@@ -1,4 +1,4 @@
-"""`headway demo`: the main job on embedded data."""
+"""`headway demo`: training and use of a model on embedded data."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="dates: as people write them in many languages, to ISO form; "
+        help="dates: written dates in many languages to ISO form; "
         "pronounce: English spelling to phonemes.",
     ),
 ]
@@ -30,7 +30,7 @@ Out = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="The run directory to make; by default runs/demo, or runs/demo-NAME.",
+        help="The run directory to make. Default: runs/demo, or runs/demo-NAME.",
     ),
 ]
 Steps = Annotated[
@@ -39,7 +39,7 @@ Steps = Annotated[
         "--steps",
         parser=whole,
         metavar="N",
-        help="Updates to train for; fewer are faster and less exact.",
+        help="Number of updates; fewer are faster and less accurate.",
     ),
 ]
 
@@ -72,7 +72,7 @@ def _show(result: "DemoResult") -> None:
 
 
 def _table(rows: list["Sample"]) -> "Table":
-    """Rich knows how wide letters of every script are."""
+    """The table of samples, by rich, which knows the width of letters of every script."""
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
@@ -81,8 +81,8 @@ def _table(rows: list["Sample"]) -> "Table":
     for heading in ("input", "output", "confidence", ""):
         table.add_column(heading, overflow="fold")
     for row in rows:
-        sure = "" if row.confidence is None else f"{row.confidence:.1%}"
-        cells = (row.source, row.output, sure, _verdict(row))
+        confidence = "" if row.confidence is None else f"{row.confidence:.1%}"
+        cells = (row.source, row.output, confidence, _verdict(row))
         table.add_row(*(Text(cell) for cell in cells))
     return table
 

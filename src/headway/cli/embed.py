@@ -1,4 +1,4 @@
-"""`headway embed`: vectors of lines of text, and how near they are to each other."""
+"""`headway embed`: vectors of lines of text, and their cosines."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,17 +21,15 @@ NEARNESS = "Nearness"
 
 Files = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="FILE", help="Files of texts, one in a line; - or none: standard input."
-    ),
+    typer.Argument(metavar="FILE", help="Files with a text per line; - or none: standard input."),
 ]
 PoolingName = Annotated[
     str | None,
     typer.Option(
         "--pooling",
         metavar="mean|first",
-        help="The vector of a text: the mean of the states of its tokens, or that of the first; "
-        "else as the run does it.",
+        help="The vector of a text: the mean of the states of its tokens, or the state of the "
+        "first. Default: the pooling of the run.",
     ),
 ]
 Normalise = Annotated[
@@ -46,12 +44,12 @@ Word = Annotated[
     typer.Option(
         "--word",
         metavar="WORD",
-        help="The vector of this word as it stands in each text, in place of the text's own.",
+        help="Compute the vector of this word in each text, instead of the vector of the text.",
     ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Write all vectors here, as NumPy's .npy."),
+    typer.Option("--out", metavar="FILE", help="Write all vectors to a NumPy file (.npy)."),
 ]
 Compare = Annotated[
     bool,
@@ -76,12 +74,12 @@ Top = Annotated[
         "--top",
         parser=whole,
         metavar="N",
-        help="How many of them; 5 unless given.",
+        help="Number of nearest texts. Default: 5.",
         rich_help_panel=NEARNESS,
     ),
 ]
 Lines = tuple[list[str], list[str]]
-"""Texts, and what messages call them."""
+"""Texts, and their names in messages."""
 
 
 def embed(
@@ -122,21 +120,21 @@ def embed(
     elif nearest is not None:
         _print_nearest(vectors, files or ["-"], nearest, top or 5, as_json)
     else:
-        for texts, found in vectors.chunks(files or ["-"]):
-            for text, vector in zip(texts, found.tolist(), strict=True):
+        for texts, chunk in vectors.chunks(files or ["-"]):
+            for text, vector in zip(texts, chunk.tolist(), strict=True):
                 print(json.dumps({"text": text, "vector": vector}, ensure_ascii=False))
             print(end="", flush=True)
 
 
 def _check_options(out: Path | None, compare: bool, nearest: str | None, top: int | None) -> None:
-    given = {"--out": out is not None, "--compare": compare, "--nearest": nearest is not None}
-    chosen = [option for option, is_given in given.items() if is_given]
+    uses = {"--out": out is not None, "--compare": compare, "--nearest": nearest is not None}
+    chosen = [option for option, is_set in uses.items() if is_set]
     if len(chosen) > 1:
-        raise ConfigError(f"{' and '.join(chosen)} do not go together; leave out all but one")
+        raise ConfigError(f"{' and '.join(chosen)} exclude each other; leave out all but one")
     if top is not None and nearest is None:
-        raise ConfigError("--top says how many of --nearest are printed; give --nearest FILE")
+        raise ConfigError("--top is the number of texts of --nearest; add --nearest FILE")
     if top is not None and top < 1:
-        raise ConfigError(f"--top {top}: expected a number from 1 on")
+        raise ConfigError(f"--top {top}: expected a number of at least 1")
 
 
 class _Vectors:
@@ -147,26 +145,28 @@ class _Vectors:
         self.options: dict[str, Any] = {"too_long": "cut" if cut else "refuse"}
 
     def chunks(self, files: Sequence[str]) -> Iterator[tuple[list[str], "np.ndarray"]]:
-        """Some thousand lines at a time."""
-        for texts, places in _chunks(files):
-            given = {**self.options, "places": places}
+        """Texts and vectors, some thousand lines at a time."""
+        for texts, locations in _chunks(files):
+            options = {**self.options, "places": locations}
             if self.word is None:
-                yield texts, self.embedder.embed(texts, **given)
+                yield texts, self.embedder.embed(texts, **options)
             else:
-                yield texts, self.embedder.embed_word(texts, self.word, **given)
+                yield texts, self.embedder.embed_word(texts, self.word, **options)
 
     def all(self, files: Sequence[str]) -> tuple[list[str], "np.ndarray"]:
-        """All at once.
+        """All texts and vectors.
 
         Raises:
-            DataError: there are none.
+            DataError: the files have no lines.
         """
         import numpy as np
 
-        found = list(self.chunks(files))
-        if not found:
+        chunks = list(self.chunks(files))
+        if not chunks:
             raise DataError(f"{', '.join(files)}: no lines; expected a text in each")
-        return [text for texts, _ in found for text in texts], np.concatenate([v for _, v in found])
+        return [text for lines, _ in chunks for text in lines], np.concatenate(
+            [vectors for _, vectors in chunks]
+        )
 
 
 def _chunks(files: Sequence[str]) -> Iterator[Lines]:
@@ -183,10 +183,10 @@ def _chunks(files: Sequence[str]) -> Iterator[Lines]:
 def _write(vectors: _Vectors, files: Sequence[str], out: Path, as_json: bool) -> None:
     import numpy as np
 
-    _, found = vectors.all(files)
+    _, matrix = vectors.all(files)
     with writing("--out", out), out.open("wb") as file:
-        np.save(file, found)
-    n, width = found.shape
+        np.save(file, matrix)
+    n, width = matrix.shape
     record = {"out": str(out), "n": n, "width": width}
     print(json.dumps(record) if as_json else f"{out}: {n} vectors of {width} numbers")
 
@@ -210,17 +210,17 @@ def _print_nearest(
 ) -> None:
     from ..inference.embedder import nearest
 
-    known, their = vectors.all([among])
-    for texts, found in vectors.chunks(files):
-        for text, best in zip(texts, nearest(found, their, top), strict=True):
+    candidates, matrix = vectors.all([among])
+    for texts, chunk in vectors.chunks(files):
+        for text, best in zip(texts, nearest(chunk, matrix, top), strict=True):
             if as_json:
                 near = [
-                    {"text": known[one.index], "line": one.index + 1, "cosine": one.cosine}
-                    for one in best
+                    {"text": candidates[hit.index], "line": hit.index + 1, "cosine": hit.cosine}
+                    for hit in best
                 ]
                 print(json.dumps({"text": text, "nearest": near}, ensure_ascii=False))
                 continue
             print(text)
-            for one in best:
-                print(f"  {one.cosine:.4f}  {known[one.index]}")
+            for hit in best:
+                print(f"  {hit.cosine:.4f}  {candidates[hit.index]}")
         print(end="", flush=True)

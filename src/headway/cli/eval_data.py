@@ -1,6 +1,6 @@
-"""Which rows `evaluate` and `score` work on: the run's test set, or what the user names.
+"""The rows for `evaluate` and `score`: the run's test set, or the files of the options.
 
-A row is what goes in and what comes out, by whatever names the task has for its columns.
+A row has an input and an output, in the columns of the task.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def evaluation_corpora(
     data: str | None,
     form: str | None,
 ) -> tuple[tuple["Corpus", ...], Path]:
-    """The run's test data, or what the options name, and the folder that names start from."""
+    """The corpora of the options, else the run's test data, and the folder of relative names."""
     from ..data.config import as_corpora
 
     if data is not None and len(model.task.columns) == 1:
@@ -47,7 +47,7 @@ def read_test_rows(
     data: str | None,
     form: str | None,
 ) -> Iterator["Row"]:
-    """Rows of all columns with their places; a running text is one row, all of it."""
+    """Rows of all columns with their locations; a running text is one row."""
     from ..inference.evaluation import read_rows
 
     corpora, root = evaluation_corpora(model, source, target, data, form)
@@ -55,19 +55,19 @@ def read_test_rows(
 
 
 def _text_corpus(model: "TrainedModel", data: str, form: str | None) -> "Corpus":
-    """A file of texts; one that does not tell its format is read as the training data were."""
+    """A file of texts; without a known extension it has the format of the training data."""
     from ..data import config
 
     _require_format(form)
     if form is None and config.format_by_extension(data) is None:
-        learned = [c for c in config.learned_from(model.config.data) if config.is_cut(c)]
-        names = {config.format_of(corpus, single=True) for corpus in learned}
+        trained = [c for c in config.learned_from(model.config.data) if config.is_cut(c)]
+        names = {config.format_of(corpus, single=True) for corpus in trained}
         form = next((name for name in config.format_names() if name in names), "lines")
     return config.Corpus(file=data, format=form or "auto")
 
 
 def _require_format(form: str | None) -> None:
-    """Refuses a name that no format has."""
+    """Refuses an unknown format."""
     from ..data.config import format_names
 
     if form is not None and form not in format_names():
@@ -88,13 +88,13 @@ def corpus_of(
     if len(names) > 2 and (source is not None or target is not None):
         raise ConfigError(
             f"--source and --target are for tasks with two columns, and this run has "
-            f"{', '.join(names)}; give --data"
+            f"{', '.join(names)}; use --data"
         )
     if data is None and (source is None or target is None):
         missing = "--source" if source is None else "--target"
         raise ConfigError(f"{missing} is missing: give --source and --target together, or --data")
     if data is None and form is not None:
-        raise ConfigError("--format goes with --data; --source and --target are plain lines")
+        raise ConfigError("--format needs --data; --source and --target are plain lines")
     _require_format(form)
     columns: dict[str, Any] = (
         {} if len(names) > 2 else dict(zip(names, (source, target), strict=True))
@@ -102,27 +102,27 @@ def corpus_of(
     if data is not None:
         columns = {name: _column(text) for name, text in columns.items()}
         if model.columns_as_trained and source is None and target is None:
-            return _as_learned(model, data, form)
+            return _as_trained(model, data, form)
     return Corpus(file=data, **columns, format=form or "auto")
 
 
-def _as_learned(model: "TrainedModel", data: str, form: str | None) -> "Corpus":
-    """A file whose columns are those of the first training corpus, if that is a table of the same
-    kind; one whose name does not tell its format has the same."""
+def _as_trained(model: "TrainedModel", data: str, form: str | None) -> "Corpus":
+    """A file with the columns of the first training corpus, if that is a table of the same format;
+    without a known extension it has that format."""
     from ..data.config import Corpus, column_of, format_by_extension, format_of, learned_from
 
-    learned = next(iter(learned_from(model.config.data)), Corpus())
-    if form is None and format_by_extension(data) is None and learned.file is not None:
-        form = format_of(learned)
-    wanted = Corpus(file=data, format=form or "auto")
-    if learned.file is None or format_of(learned) != format_of(wanted):
-        return wanted
-    places = {name: column_of(learned, name) for name in model.task.columns}
-    return replace(wanted, **places)  # type: ignore[arg-type]
+    trained = next(iter(learned_from(model.config.data)), Corpus())
+    if form is None and format_by_extension(data) is None and trained.file is not None:
+        form = format_of(trained)
+    corpus = Corpus(file=data, format=form or "auto")
+    if trained.file is None or format_of(trained) != format_of(corpus):
+        return corpus
+    columns = {name: column_of(trained, name) for name in model.task.columns}
+    return replace(corpus, **columns)  # type: ignore[arg-type]
 
 
 def _column(text: str | None) -> Any:
-    """A column as the run file would have it: numbers are places, all else is a name."""
+    """A column as in a run file: a number is an index, other texts are names."""
     if text is None:
         return None
     return int(text) if text.removeprefix("-").isdecimal() else text

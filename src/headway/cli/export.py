@@ -1,4 +1,4 @@
-"""`headway export`: a trained run for other libraries."""
+"""`headway export`: writes a trained run for another library."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ Out = Annotated[
 Stored = Annotated[
     str,
     typer.Option(
-        "--quantization", help="For ctranslate2, how weights are stored: int8 or float32."
+        "--quantization", help="Type of the stored weights, for ctranslate2: int8 or float32."
     ),
 ]
 
@@ -33,7 +33,7 @@ def export(
 ) -> None:
     """Writes a run in the format of another library.
 
-    The library, if it is installed, then loads the folder and must compute what the run computes.
+    If the library is installed, it then loads the folder and must give the same results as the run.
 
     Example: headway export runs/mine --to ctranslate2 --quantization int8 --out exported
     """
@@ -63,6 +63,6 @@ def export(
         )
 
 
-def _require_known(option: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise ConfigError(f"{option} {given}: expected one of {', '.join(known)}")
+def _require_known(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ConfigError(f"{option} {value}: expected one of {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""`headway fill`: words for the gaps of a text."""
+"""`headway fill`: predicts the masked tokens of a text."""
 
 import json
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 Text = Annotated[
     str,
-    typer.Argument(metavar="TEXT", help="A text with [MASK] where a word is to be found."),
+    typer.Argument(metavar="TEXT", help="A text with [MASK] in place of words."),
 ]
 Top = Annotated[
     int,
-    typer.Option("--top", parser=whole, metavar="N", help="How many words for each [MASK]."),
+    typer.Option("--top", parser=whole, metavar="N", help="Number of words for each [MASK]."),
 ]
 
 
 def fill(
     run: Run, text: Text, top: Top = 5, as_json: Json = False, threads: Threads = None
 ) -> None:
-    """Finds the likeliest words for each [MASK] of a text.
+    """Predicts the most probable words for each [MASK] of a text.
 
     [MASK] in TEXT is the mask token, in this command only. Needs a run of task pretrain whose
     objective is masked, masked_next or unilm. Prints one line for each word: probability, tab,
@@ -38,21 +38,21 @@ def fill(
     from ..inference.masked_lm import Pretrained
 
     if top < 1:
-        raise ConfigError(f"--top {top}: expected a number from 1 on")
+        raise ConfigError(f"--top {top}: expected a number of at least 1")
     set_threads(threads)
-    found = load_for("fill", Pretrained, run).fill(text, top)
+    result = load_for("fill", Pretrained, run).fill(text, top)
     if as_json:
-        print(json.dumps(asdict(found), ensure_ascii=False))
+        print(json.dumps(asdict(result), ensure_ascii=False))
     else:
-        print("\n".join(_lines(found)))
+        print("\n".join(_lines(result)))
 
 
-def _lines(found: "FillResult") -> Iterator[str]:
-    n = len(found.gaps)
-    for number, gap in enumerate(found.gaps, 1):
+def _lines(result: "FillResult") -> Iterator[str]:
+    n = len(result.gaps)
+    for number, gap in enumerate(result.gaps, 1):
         if n > 1:
             yield f"--- [MASK] {number} of {n}"
         for filler in gap:
-            # White space, control characters and parts of letters are told by the token's name.
+            # For white space, control characters and parts of letters, the token is printed.
             is_seen = filler.text.isprintable() and filler.text.strip("\ufffd ")
             yield f"{filler.probability:.6f}\t{filler.text if is_seen else filler.token}"

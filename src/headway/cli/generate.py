@@ -1,4 +1,4 @@
-"""`headway generate`: what a language model writes after a prompt, on the screen as it comes."""
+"""`headway generate`: continues prompts with a language model; prints the text as it grows."""
 
 import json
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ import typer
 
 from ..errors import ConfigError
 from .options import Json, Run, Threads, With, set_threads, warn
-from .search_options import NOTHING_SAID, SearchOptions, with_search_options
+from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from .translate import one_line, output_record
 
 if TYPE_CHECKING:
     from ..inference.language_model import Generation, LanguageModel
 
-CHUNK_LINES = 32  # what is written after them is much longer than they are
+CHUNK_LINES = 32  # few, because outputs are much longer than prompts
 
 Prompt = Annotated[
-    str, typer.Argument(metavar="PROMPT", help="How the text begins; it may be empty.")
+    str, typer.Argument(metavar="PROMPT", help="The start of the text; it may be empty.")
 ]
 File = Annotated[
     str | None,
@@ -52,7 +52,7 @@ def generate(
     lines: Lines = False,
     cut: Cut = False,
     as_json: Json = False,
-    search: SearchOptions = NOTHING_SAID,
+    search: SearchOptions = NO_SEARCH_OPTIONS,
     more: With = None,
     threads: Threads = None,
 ) -> None:
@@ -69,9 +69,9 @@ def generate(
 
     set_threads(threads)
     if prompt and file is not None:
-        raise ConfigError("PROMPT and --file both give the prompt; leave one of them out")
+        raise ConfigError("PROMPT and --file both set the prompt; leave one of them out")
     if lines and file is None:
-        raise ConfigError("--lines needs a file of them; give --file FILE, or - to type")
+        raise ConfigError("--lines needs a file; add --file FILE, or --file - to type")
     model = load_for("generate", LanguageModel, run, *(more or []))
     settings = search.settings()
     config, too_long = model.writing_config(**settings), "cut" if cut else "refuse"
@@ -83,22 +83,22 @@ def generate(
     if streams(config) and not as_json:
         _stream(model, text, options)
     else:
-        [found] = model.generate([text], places=["the prompt"], **options)
-        print(_json(found) if as_json else "\n".join(_blocks(found)))
-        _warn_of_unknowns(found, "the prompt")
+        [result] = model.generate([text], places=["the prompt"], **options)
+        print(_json(result) if as_json else "\n".join(_blocks(result)))
+        _warn_of_unknowns(result, "the prompt")
 
 
 def _stream(model: "LanguageModel", prompt: str, options: dict[str, Any]) -> None:
-    """Prints what is written while it is written."""
+    """Prints the output while it grows."""
     pieces = model.stream(prompt, **options)
     print(prompt, end="", flush=True)
     try:
         while True:
             print(next(pieces), end="", flush=True)
     except StopIteration as end:
-        found: Generation = end.value
+        result: Generation = end.value
     print()
-    _warn_of_unknowns(found, "the prompt")
+    _warn_of_unknowns(result, "the prompt")
 
 
 def _write_lines(
@@ -109,12 +109,11 @@ def _write_lines(
     name = "standard input" if file == "-" else file
     prompts, done = read_lines(file), 0
     while chunk := list(islice(prompts, CHUNK_LINES)):
-        places = [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
-        for place, found in zip(
-            places, model.generate(chunk, places=places, first=done, **options), strict=True
-        ):
-            print(_json(found) if as_json else "\n".join(_lines(found, done, n_best)))
-            _warn_of_unknowns(found, place)
+        locations = [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
+        results = model.generate(chunk, places=locations, first=done, **options)
+        for location, result in zip(locations, results, strict=True):
+            print(_json(result) if as_json else "\n".join(_lines(result, done, n_best)))
+            _warn_of_unknowns(result, location)
             done += 1
         print(end="", flush=True)
 
@@ -126,28 +125,28 @@ def _whole(file: str) -> str:
     return "".join(piece for piece, _ in read_pieces(file)).removesuffix("\n")
 
 
-def _warn_of_unknowns(found: "Generation", place: str) -> None:
-    if found.n_unknown:
-        some = f"{found.n_unknown} tokens" if found.n_unknown > 1 else "1 token"
-        warn(f"{place}: {some} unknown to the tokenizer, which the model cannot tell apart")
+def _warn_of_unknowns(result: "Generation", location: str) -> None:
+    if result.n_unknown:
+        some = f"{result.n_unknown} tokens" if result.n_unknown > 1 else "1 token"
+        warn(f"{location}: {some} unknown to the tokenizer, which the model cannot distinguish")
 
 
-def _blocks(found: "Generation") -> Iterator[str]:
-    """The texts, each under a line of its own where there are several."""
-    n = len(found.outputs)
-    for number, output in enumerate(found.outputs, 1):
+def _blocks(result: "Generation") -> Iterator[str]:
+    """The texts, each with a heading if there are several."""
+    n = len(result.outputs)
+    for number, output in enumerate(result.outputs, 1):
         if n > 1:
             yield f"--- {number} of {n}, score {output.score:.6f}"
-        yield found.prompt + output.text
+        yield result.prompt + output.text
 
 
-def _lines(found: "Generation", number: int, n_best: int) -> Iterator[str]:
-    """The texts in a line each; of several as: number from 0 ||| text ||| score."""
-    for output in found.outputs:
-        text = one_line(found.prompt + output.text)
+def _lines(result: "Generation", number: int, n_best: int) -> Iterator[str]:
+    """A line for each text; with several per prompt: number from 0 ||| text ||| score."""
+    for output in result.outputs:
+        text = one_line(result.prompt + output.text)
         yield text if n_best == 1 else f"{number} ||| {text} ||| {output.score:.6f}"
 
 
-def _json(found: "Generation") -> str:
-    outputs = [output_record(output) for output in found.outputs]
-    return json.dumps({"prompt": found.prompt, "outputs": outputs}, ensure_ascii=False)
+def _json(result: "Generation") -> str:
+    outputs = [output_record(output) for output in result.outputs]
+    return json.dumps({"prompt": result.prompt, "outputs": outputs}, ensure_ascii=False)

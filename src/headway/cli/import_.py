@@ -1,4 +1,4 @@
-"""`headway import`: a model of Hugging Face's transformers as a run."""
+"""`headway import`: makes a run from a model of Hugging Face's transformers."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ import typer
 
 from .options import Json
 
-Given = Annotated[
+Folder = Annotated[
     Path,
     typer.Argument(
         metavar="DIR", help="A folder with config.json, model.safetensors and tokenizer.json."
@@ -19,16 +19,17 @@ Out = Annotated[
     Path, typer.Option("--out", metavar="RUN", help="The run directory to make; new or empty.")
 ]
 Pairs = Annotated[
-    bool, typer.Option("--pairs", help="Its labels or values are those of two texts, not of one.")
+    bool,
+    typer.Option("--pairs", help="The model takes pairs of texts, not single texts."),
 ]
 
 
-def import_model(folder: Given, out: Out, pairs: Pairs = False, as_json: Json = False) -> None:
+def import_model(folder: Folder, out: Out, pairs: Pairs = False, as_json: Json = False) -> None:
     """Imports a model that Hugging Face saved.
 
     BERT, RoBERTa, DistilBERT (also for labels, values, tags and answers), GPT-2, T5, BART, Marian
-    and what has their layout. Only JSON and
-    safetensors are read, nothing is downloaded and no code of the folder is run.
+    and models with their layout. Only JSON and safetensors are read, nothing is downloaded and no
+    code of the folder is run.
 
     Example: headway import models/gpt2 --out runs/gpt2
     """

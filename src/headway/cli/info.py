@@ -1,4 +1,4 @@
-"""`headway info`: what a run directory holds."""
+"""`headway info`: a summary of a run directory."""
 
 import json
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ UNDECIDED = "not decided yet"
 
 
 def info(run: Run, as_json: Json = False) -> None:
-    """Shows what a run is and how far it has come.
+    """Shows a run's task, model, data and progress.
 
-    Also for a run that is not finished.
+    Works for unfinished runs too.
 
     Example: headway info runs/mine
     """
@@ -24,7 +24,7 @@ def info(run: Run, as_json: Json = False) -> None:
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
-    shown = {
+    fields = {
         "run": facts["run"],
         "task": facts["task"],
         "model": _model(facts["model"]),
@@ -38,12 +38,12 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         "made with": ", ".join(f"{name} {value}" for name, value in _versions(facts)),
         "format": facts["format"],
     }
-    for name, value in shown.items():
+    for name, value in fields.items():
         yield f"{name + ':':13} {value}"
 
 
 def _model(model: dict[str, Any]) -> str:
-    """The family and its sizes: what is a whole number."""
+    """The family and its sizes, which are the whole numbers of the settings."""
     sizes = [f"{k} {v}" for k, v in model.items() if type(v) is int and "position" not in k]
     return ", ".join([model["family"], *sizes])
 
@@ -63,12 +63,12 @@ def _vocabulary(vocabulary: dict[str, Any] | None) -> str:
 
 def _data(facts: dict[str, Any]) -> dict[str, str]:
     data, origin = facts["data"], facts["facts"].get("imported_from")
-    shown = {"data": data["root"] if origin is None else f"none, imported from {origin}"}
+    fields = {"data": data["root"] if origin is None else f"none, imported from {origin}"}
     for name in ("train", "valid", "test"):
         if name in data:
             key = f" (key {data[name]['key']})" if data[name]["key"] else ""
-            shown[f"  {name}"] = ", ".join(data[name]["files"]) + key
-    return shown
+            fields[f"  {name}"] = ", ".join(data[name]["files"]) + key
+    return fields
 
 
 def _steps(steps: dict[str, Any]) -> str:

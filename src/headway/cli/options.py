@@ -1,6 +1,6 @@
-"""Arguments and options that several verbs have, so that they read and mean the same everywhere.
+"""Arguments and options that several verbs share, with one text and meaning.
 
-`Grouped` is the command class that shows options under the headings they name.
+`Grouped` is the command class that groups options by heading.
 """
 
 import sys
@@ -30,7 +30,7 @@ def whole(text: str) -> int:
 Run = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory: the --out of training.")]
 Tokenized = Annotated[
     bool,
-    typer.Option("--tokenized", help="The targets are tokenised already: BLEU cuts at spaces."),
+    typer.Option("--tokenized", help="The targets are tokenised: BLEU splits at spaces only."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 With = Annotated[
@@ -38,7 +38,7 @@ With = Annotated[
     typer.Option(
         "--with",
         metavar="DIR",
-        help="Add a run to the ensemble, whose probabilities are averaged; may be repeated.",
+        help="Add a run to the ensemble, whose probabilities are averaged; repeatable.",
         rich_help_panel=COMPUTING,
     ),
 ]
@@ -51,12 +51,12 @@ Split = Annotated[
 Cut = Annotated[
     bool,
     typer.Option(
-        "--cut", help="Cut texts that are too long to be read at once, instead of refusing them."
+        "--cut", help="Cut texts that are too long for the model, instead of refusing them."
     ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Threads to compute with.", rich_help_panel=COMPUTING),
+    typer.Option("--threads", min=1, help="Number of threads.", rich_help_panel=COMPUTING),
 ]
 Source = Annotated[
     str | None,
@@ -72,15 +72,15 @@ Data = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format of --data where its extension does not tell."),
+    typer.Option("--format", help="Format of --data, if its extension does not determine it."),
 ]
 
 
 def whole_numbers(option: str, text: str, example: str) -> tuple[int, ...]:
-    """Whole numbers with commas between them.
+    """The whole numbers of a text, separated by commas.
 
     Raises:
-        ConfigError: something else stands there.
+        ConfigError: the text has other parts.
     """
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
@@ -90,7 +90,7 @@ def whole_numbers(option: str, text: str, example: str) -> tuple[int, ...]:
 
 @contextmanager
 def writing(option: str, path: Path) -> Iterator[None]:
-    """Says which option named a file that cannot be written."""
+    """Turns write errors into a message that names the option of the file."""
     try:
         yield
     except OSError as error:
@@ -99,9 +99,9 @@ def writing(option: str, path: Path) -> Iterator[None]:
         ) from None
 
 
-def refuse_options(run: Path, task: str, given: Mapping[str, Any]) -> None:
-    """Refuses options of other tasks, which would be passed over."""
-    for option, value in given.items():
+def refuse_options(run: Path, task: str, options: Mapping[str, Any]) -> None:
+    """Refuses options of other tasks, which would have no effect."""
+    for option, value in options.items():
         if value:
             raise ConfigError(
                 f"{option} has no meaning for {run}, which was trained for task {task!r}; "
@@ -110,12 +110,12 @@ def refuse_options(run: Path, task: str, given: Mapping[str, Any]) -> None:
 
 
 def warn(text: str) -> None:
-    """A line on standard error about something that is no failure."""
+    """Prints a warning on standard error."""
     print(f"headway: warning: {text}", file=sys.stderr)
 
 
 def set_threads(number: int | None) -> None:
-    """Computes with so many threads; None leaves the choice to torch."""
+    """Sets the number of threads; None leaves the choice to torch."""
     if number is not None:
         import torch
 
@@ -123,10 +123,10 @@ def set_threads(number: int | None) -> None:
 
 
 class Grouped(TyperCommand):
-    """A command whose help shows options under the headings they name as `rich_help_panel`.
+    """A command whose help groups options by their `rich_help_panel`.
 
     The library does so only in boxes, which take twice the time. A verb with a function
-    `help_values` has the fields of its docstring filled in when its help is asked for.
+    `help_values` has the fields of its docstring filled in when its help is printed.
     """
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
@@ -151,7 +151,7 @@ class Grouped(TyperCommand):
 
 
 def check_engine(engine: str, compute_type: str) -> None:
-    """Refuses an engine or a compute type that does not exist, in words of the options."""
+    """Refuses an unknown engine or compute type; messages name the option."""
     from ..inference.engines import ENGINES, OWN, engine_module, engine_names
 
     if engine not in engine_names():

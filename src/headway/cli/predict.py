@@ -1,4 +1,4 @@
-"""`headway predict`: what a run says of each input line, in order, as it goes."""
+"""`headway predict`: one prediction for each input line, in order, chunk by chunk."""
 
 import json
 import sys
@@ -47,26 +47,26 @@ def predict(
     from ..inference.predictor import Predictor
 
     set_threads(threads)
-    # The type of what every kind has in common is abstract, which is meant.
+    # `Predictor` is the abstract base of all prediction tasks.
     predictor: Predictor = load_for("predict", Predictor, run, *(more or []))  # type: ignore[type-abstract]
     for rows in _chunks(predictor, files or ["-"], form):
         inputs = [predictor.input(row.values) for row in rows]
-        places = [row.where for row in rows]
-        found = predictor.predict(inputs, "cut" if cut else "refuse", places)
-        for row, prediction in zip(rows, found, strict=True):
+        locations = [row.where for row in rows]
+        predictions = predictor.predict(inputs, "cut" if cut else "refuse", locations)
+        for row, prediction in zip(rows, predictions, strict=True):
             if as_json:
-                given = dict(zip(predictor.inputs, row.values, strict=True))
-                print(json.dumps(given | predictor.to_dict(prediction), ensure_ascii=False))
+                columns = dict(zip(predictor.inputs, row.values, strict=True))
+                print(json.dumps(columns | predictor.to_dict(prediction), ensure_ascii=False))
             else:
                 print(predictor.format_prediction(prediction))
         print(end="", flush=True)
 
 
 def _chunks(predictor: "Predictor", files: list[str], form: str | None) -> Iterator[list["Row"]]:
-    """The inputs with their places (`file:line`), some thousands at a time."""
+    """The inputs with their locations (`file:line`), some thousands at a time."""
     for file in files:
         rows = _lines(predictor, file) if form is None else _table(predictor, file, form)
-        # A person who types wants an answer to every line.
+        # On a terminal, each line is answered at once.
         size = 1 if file == "-" and sys.stdin.isatty() else CHUNK_LINES
         while chunk := list(islice(rows, size)):
             yield chunk

@@ -1,8 +1,8 @@
-"""What a command sets up in its process before it starts, and a library on import must not.
+"""Process settings of the command, which a library must not change on import.
 
-- Freed memory stays in the process. A training step allocates and frees the same large blocks again
-  and again; by default glibc takes each from the kernel and gives it back at once, so that every
-  step pays for fresh zeroed pages.
+- Freed memory stays in the process. Training steps allocate and free the same large blocks; by
+  default glibc takes each from the kernel and returns it at once, so that every step pays for new
+  zeroed pages.
 - Threads that wait for work sleep.
 - Commands that only use models skip a part of torch's import that only its compiler needs.
 """
@@ -15,14 +15,14 @@ from types import ModuleType
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 LARGE = 1 << 30
-LARGEST_IN_OLD_GLIBC = 32 << 20  # refuses anything above
+LARGEST_IN_OLD_GLIBC = 32 << 20  # it refuses larger values
 META_KERNELS = "torch._meta_registrations"
 TESTED_TORCH = "2.13."
-"""Releases of torch whose import was tried without the meta kernels."""
+"""Releases of torch whose import was tested without the meta kernels."""
 
 
 def keep_freed_memory() -> bool:
-    """Whether the setting could be made; elsewhere than on glibc nothing happens."""
+    """Makes malloc keep freed memory; returns whether it could, which needs glibc."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -41,13 +41,13 @@ def wait_asleep() -> None:
 
 
 def skip_meta_kernels() -> bool:
-    """Leaves out torch's meta kernels, a third of the time that its import takes.
+    """Skips torch's meta kernels, a third of the time of its import.
 
-    They tell the shapes of results without computing them, for `torch.compile` and `torch.export`,
-    which using a trained model never calls. Only for releases of torch where this was tested.
+    They compute the shapes of results for `torch.compile` and `torch.export`, which a trained model
+    never needs. Only for releases of torch that were tested without them.
 
     Returns:
-        Whether they are left out.
+        Whether they are skipped.
     """
     if "torch" in sys.modules:
         return False

@@ -1,6 +1,6 @@
-"""The program around the verbs: which there are, how errors are said, which exit code they give.
+"""The program: table of verbs, error messages and exit codes.
 
-0 done, 1 failed, 2 wrong usage, 130 and 143 interrupted. Errors the user can mend are one line
+0 done, 1 failed, 2 wrong usage, 130 and 143 interrupted. Errors that the user can fix are one line
 each; tracebacks are shown only with `--debug`.
 """
 
@@ -39,7 +39,7 @@ from .process_setup import keep_freed_memory, skip_meta_kernels, wait_asleep
 from .streams import log, utf8_output
 
 INTERRUPTED = 130
-BROKEN_PIPE = 141  # as a shell reports a program whose reader has gone
+BROKEN_PIPE = 141  # the code of shells for a program whose reader is gone
 VERBS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
     "train": train.train,
@@ -64,7 +64,7 @@ VERBS: dict[str, Callable[..., None]] = {
 }
 USES_MODELS = {"translate", "predict", "generate", "fill", "embed", "score", "info"}
 """Verbs that only use models of headway: they compile, train and convert nothing."""
-# The class of all complaints about the command line, under a name that every typer has.
+# The base class of errors in the command line, reached by a name that every typer has.
 UsageError = typer.BadParameter.__mro__[1]
 
 
@@ -72,19 +72,19 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command.
 
     Args:
-        arguments: those of the process unless given.
+        arguments: default: those of the process.
 
     Returns:
         The exit code.
     """
-    given = sys.argv[1:] if arguments is None else arguments
-    given, debug = _without_debug(given)
-    if arguments is None and given[:1] and given[0] in USES_MODELS:
+    line = sys.argv[1:] if arguments is None else arguments
+    line, debug = _without_debug(line)
+    if arguments is None and line[:1] and line[0] in USES_MODELS:
         skip_meta_kernels()  # this process does nothing else; a caller's may train afterwards
     with utf8_output():
         try:
-            _check_encoding(given)
-            _run(given)
+            _check_encoding(line)
+            _run(line)
         except typer.Exit as error:
             return error.exit_code
         except KeyboardInterrupt:
@@ -98,14 +98,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
-    """The arguments without `--debug`, which may stand before or after the verb."""
+    """The arguments without `--debug`, which may be before or after the verb."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = [argument for argument in arguments[:end] if argument != "--debug"]
     return options + arguments[end:], len(options) < end
 
 
 def _check_encoding(arguments: list[str]) -> None:
-    """Refuses bytes that are no text: neither run files nor the files of weights can be named so.
+    """Refuses bytes that are no text: run files and weights cannot have such names.
 
     Raises:
         ConfigError: an argument is not UTF-8.
@@ -123,7 +123,7 @@ def _run(arguments: list[str]) -> None:
     command = typer.main.get_command(_app())
     with command.make_context("headway", list(arguments)) as context:
         command.invoke(context)
-    print(end="", flush=True)  # here, where a failure is still understood
+    print(end="", flush=True)  # here, so that a failure is reported
 
 
 def _app() -> typer.Typer:
@@ -168,7 +168,7 @@ def _start(
 
 
 def _explain(error: Exception, debug: bool) -> int:
-    """Says what went wrong and gives the exit code."""
+    """Prints the error and returns the exit code."""
     if debug:
         traceback.print_exception(error)
     if isinstance(error, HeadwayError):

@@ -1,4 +1,4 @@
-"""What `train` and `resume` share: the display while a model learns, and the words at the end."""
+"""Shared by `train` and `resume`: the display during training, and the summary at the end."""
 
 import json
 import os
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from ..training.progress import Display
 
 
-def learn(out: Path, work: Callable[["Display"], object], as_json: bool) -> None:
-    """Does the work under a display and prints where everything is."""
+def show_training(out: Path, work: Callable[["Display"], object], as_json: bool) -> None:
+    """Runs `work` with a display and prints a summary of the run."""
     with display_for(out) as display:
         work(display)
-    if os.environ.get("RANK", "0") == "0":  # of several processes the first one speaks
-        _conclude(out, as_json)
+    if os.environ.get("RANK", "0") == "0":  # of several processes only the first prints
+        _print_summary(out, as_json)
 
 
 @contextmanager
 def display_for(out: Path) -> Iterator["Display"]:
-    """The display while a run is made in `out`; signals end the work in words."""
+    """The display while a run is made in `out`; a signal ends the work with a message."""
     from ..training.progress import make_display
 
     display = make_display()
@@ -36,7 +36,7 @@ def display_for(out: Path) -> Iterator["Display"]:
 
 @contextmanager
 def _stoppable(out: Path) -> Iterator[None]:
-    """Tells how to go on after a signal that came before the loop, which saves by itself."""
+    """Reports how to continue after a signal before the loop; the loop handles its own."""
     from ..training.loop import Interrupted
 
     def stop(number: int, frame: object) -> None:
@@ -48,9 +48,9 @@ def _stoppable(out: Path) -> Iterator[None]:
     except (KeyboardInterrupt, _Terminated) as error:
         number = signal.SIGTERM if isinstance(error, _Terminated) else signal.SIGINT
         if not (out / "run.toml").exists():
-            raise Interrupted("stopped before the run began", number) from None
+            raise Interrupted("stopped before the run started", number) from None
         command = f"headway resume {shlex.quote(str(out))}"
-        raise Interrupted(f"stopped; go on with: {command}", number) from None
+        raise Interrupted(f"stopped; continue with: {command}", number) from None
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -59,7 +59,7 @@ class _Terminated(BaseException):
     """SIGTERM, as KeyboardInterrupt is SIGINT."""
 
 
-def _conclude(out: Path, as_json: bool) -> None:
+def _print_summary(out: Path, as_json: bool) -> None:
     from ..inspection.report import REPORT
     from ..inspection.run_info import info
     from ..runs import RunDir

@@ -1,4 +1,4 @@
-"""`headway resume`: goes on with a run that was stopped."""
+"""`headway resume`: continues a stopped run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,17 +6,15 @@ from typing import Annotated
 import typer
 
 from .options import Json, Run
-from .progress import learn
+from .progress import show_training
 
 Inexact = Annotated[
     bool,
-    typer.Option(
-        "--inexact", help="Go on although torch, threads or data are not those of the start."
-    ),
+    typer.Option("--inexact", help="Continue although torch, threads or data have changed."),
 ]
 DataRoot = Annotated[
     Path | None,
-    typer.Option("--data-root", help="Where the data are now, if they were moved."),
+    typer.Option("--data-root", help="The folder of the data, if they were moved."),
 ]
 
 
@@ -29,6 +27,6 @@ def resume(
 
     Example: headway resume runs/mine
     """
-    from ..api import resume as go_on
+    from ..api import resume as continue_run
 
-    learn(run, lambda display: go_on(run, display, inexact, data_root), as_json)
+    show_training(run, lambda display: continue_run(run, display, inexact, data_root), as_json)

@@ -1,4 +1,4 @@
-"""`headway score`: what the model thinks of given pairs or texts."""
+"""`headway score`: log probabilities of pairs or texts."""
 
 import json
 from collections.abc import Iterator
@@ -35,28 +35,28 @@ def score(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Prints the log probabilities of given targets or texts.
+    """Prints the log probabilities of existing targets or texts.
 
     One line for each pair, or for each text of a language model: natural logarithm, tab, number of
-    tokens, the end included. By default of the run's test set.
+    tokens, end token included. Default: the run's test set.
 
     Example: headway score runs/mine --source test.en --target test.de
     """
     from ..inference.load import load, require_task, trained_classes
 
     set_threads(threads)
-    able = tuple(cls for cls in trained_classes().values() if cls.scored_inputs is not None)
-    require_task("score", able, run)
+    classes = tuple(cls for cls in trained_classes().values() if cls.scored_inputs is not None)
+    require_task("score", classes, run)
     model = load(run, *(more or []))
     takes_pairs = model.scored_inputs == "pairs"
     if not takes_pairs:
         refuse_options(run, model.config.task, {"--source": source, "--target": target})
     for rows in _chunks(read_test_rows(model, source, target, data, form)):
         columns = [list(column) for column in zip(*(row.values for row in rows), strict=True)]
-        places = {"places": [row.where for row in rows]} if takes_pairs else {}
-        for row, scored in zip(rows, model.score(*columns, **places), strict=True):
-            given = dict(zip(model.task.columns, row.values, strict=True))
-            print(_json(given, scored) if as_json else _line(scored))
+        locations = {"places": [row.where for row in rows]} if takes_pairs else {}
+        for row, scored in zip(rows, model.score(*columns, **locations), strict=True):
+            texts = dict(zip(model.task.columns, row.values, strict=True))
+            print(_json(texts, scored) if as_json else _line(scored))
 
 
 def _chunks(rows: Iterator["Row"]) -> Iterator[list["Row"]]:
@@ -68,9 +68,9 @@ def _line(scored: "ScoredText") -> str:
     return f"{scored.log_prob:.6f}\t{len(scored.token_log_probs)}"
 
 
-def _json(given: dict[str, str], scored: "ScoredText") -> str:
+def _json(texts: dict[str, str], scored: "ScoredText") -> str:
     record = {
-        **given,
+        **texts,
         "log_prob": scored.log_prob,
         "tokens": scored.tokens,
         "token_log_probs": scored.token_log_probs,

@@ -1,4 +1,4 @@
-"""Flags of search settings, made from their declarations in `search/config.py`."""
+"""Command-line flags of search settings, from their declarations in `search/config.py`."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +20,10 @@ PAIRS = "search_pairs"  # the parameter of --search
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What a command line says about the search.
+    """The search settings of a command line.
 
     Attributes:
-        flags: value by the name of the setting, for flags that were given.
+        flags: value by the name of the setting, for flags that are set.
         pairs: values of `--search`, each `KEY=VALUE`.
     """
 
@@ -31,13 +31,13 @@ class SearchOptions:
     pairs: Sequence[str] = ()
 
     def settings(self, **more: Any) -> dict[str, Any]:
-        """Settings by name, from flags, from `--search` and from `more`, which may be None.
+        """Settings by name, from flags, `--search` and `more`, whose values may be None.
 
-        Values of `--search` are read as in a run file, or as text where they are none:
-        `method=sample`. Which settings there are and what fits is left to the search.
+        Values of `--search` are parsed as TOML, or taken as text if they are none: `method=sample`.
+        The search checks names and values.
 
         Raises:
-            ConfigError: one has no `=`, or is given in both ways.
+            ConfigError: a pair has no `=`, or a setting is set in both ways.
         """
         settings: dict[str, Any] = {}
         for pair in self.pairs:
@@ -55,45 +55,45 @@ class SearchOptions:
         return settings | chosen
 
     def named(self) -> list[str]:
-        """The flags that were given, `--search` among them."""
+        """The flags that are set, `--search` included."""
         return [SETTINGS[name].flag for name in self.flags] + ["--search"] * bool(self.pairs)
 
 
-NOTHING_SAID = SearchOptions()
+NO_SEARCH_OPTIONS = SearchOptions()
 
 
 def with_search_options(
     command: str, any_setting: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command the flags that are declared for it, in place of its parameter `search`.
+    """A decorator that replaces the parameter `search` of a command by the flags declared for it.
 
     Args:
-        any_setting: there is also `--search KEY=VALUE`.
+        any_setting: whether to add `--search KEY=VALUE`.
     """
     flags = [_flag(setting) for setting in SETTINGS.values() if command in setting.commands]
     added = [*flags, _pairs()] if any_setting else flags
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
-        def run(**given: Any) -> None:
-            values = {one.name: given.pop(one.name) for one in flags}
+        def run(**arguments: Any) -> None:
+            values = {flag.name: arguments.pop(flag.name) for flag in flags}
             chosen = {name: value for name, value in values.items() if value is not None}
-            pairs = given.pop(PAIRS, None) or ()
-            function(**given, search=SearchOptions(chosen, pairs))
+            pairs = arguments.pop(PAIRS, None) or ()
+            function(**arguments, search=SearchOptions(chosen, pairs))
 
         parameters: list[inspect.Parameter] = []
-        for one in inspect.signature(function).parameters.values():
-            one = one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            parameters += added if one.name == "search" else [one]
+        for own in inspect.signature(function).parameters.values():
+            own = own.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            parameters += added if own.name == "search" else [own]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
         return run
 
     return decorate
 
 
 def _flag(setting: Setting) -> inspect.Parameter:
-    """The parameter of one setting; None when it is not given."""
+    """The parameter of one setting; None if the flag is absent."""
     base, _ = split(setting.type)
     if get_origin(base) is Literal:
         base, parser, metavar = str, None, "|".join(get_args(base))
@@ -113,7 +113,7 @@ def _pairs() -> inspect.Parameter:
     option = typer.Option(
         "--search",
         metavar="KEY=VALUE",
-        help="Any setting of [search], such as min_ratio=0.5; may be given again.",
+        help="Any setting of [search], such as min_ratio=0.5; repeatable.",
         rich_help_panel=SEARCH,
     )
     return _parameter(PAIRS, Annotated[list[str] | None, option])

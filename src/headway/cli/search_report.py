@@ -1,4 +1,4 @@
-"""`headway search-report`: which errors are the search's, and which the model's."""
+"""`headway search-report`: separates errors of the search from errors of the model."""
 
 import json
 import sys
@@ -22,18 +22,16 @@ from .options import (
     set_threads,
     whole_numbers,
 )
-from .search_options import NOTHING_SAID, SearchOptions, with_search_options
+from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 
 if TYPE_CHECKING:
     from ..inference.translator import Translator
 
 SECONDS = 5.0  # between two lines of progress
 
-Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, help="Take only so many inputs, the first ones.")
-]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N inputs.")]
 Beams = Annotated[
-    str, typer.Option("--beams", help="The beams to hold against the argmax, as 1,2,5,10.")
+    str, typer.Option("--beams", help="The beams to compare with the argmax, as 1,2,5,10.")
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
 
@@ -48,7 +46,7 @@ def search_report(
     group: Group = False,
     limit: Limit = None,
     beams: Beams = "1,2,5,10",
-    search: SearchOptions = NOTHING_SAID,
+    search: SearchOptions = NO_SEARCH_OPTIONS,
     more: With = None,
     threads: Threads = None,
     markdown: Markdown = False,
@@ -58,8 +56,8 @@ def search_report(
 
     Reports how often each beam found the argmax, and the score it lost otherwise. With references,
     separates errors of the model from errors of the search. Default: the run's test set; --source
-    alone gives inputs without references. For short outputs: where the argmax is not proven within
-    --max-nodes, the table says so.
+    alone gives inputs without references. For short outputs; the table reports inputs whose argmax
+    is not proven within --max-nodes.
 
     Example: headway search-report runs/mine --limit 200
     """
@@ -70,14 +68,14 @@ def search_report(
     widths = whole_numbers("--beams", beams, example="1,2,5,10")
     set_threads(threads)
     translator = load_for("search-report", Translator, run, *(more or []))
-    sources, references, places = _inputs(translator, source, target, data, form, group)
+    sources, references, locations = _inputs(translator, source, target, data, form, group)
     report = make_report(
         translator,
         sources[:limit],
         None if references is None else references[:limit],
         beams=widths,
         **search.settings(),
-        places=places[:limit],
+        places=locations[:limit],
         progress=ProgressLines(),
     )
     if as_json:
@@ -87,7 +85,7 @@ def search_report(
 
 
 class ProgressLines:
-    """Tells on standard error how far the search is, now and then."""
+    """Prints the progress of the search on standard error every few seconds."""
 
     def __init__(self) -> None:
         self.last = time.monotonic()
@@ -106,7 +104,7 @@ def _inputs(
     form: str | None,
     group: bool,
 ) -> tuple[list[str], list[list[str]] | None, list[str]]:
-    """Sources, right answers if there are any, and places."""
+    """Sources, references if there are any, and locations."""
     if source is None or target is not None or data is not None:
         from ..inference.evaluation import grouped, ungrouped
 
@@ -114,7 +112,7 @@ def _inputs(
         return grouped(rows) if group else ungrouped(rows)
     if form is not None or group:
         name, partner = ("--format", "--data") if form is not None else ("--group", "--target")
-        raise ConfigError(f"{name} goes with {partner}; --source alone is plain lines of inputs")
+        raise ConfigError(f"{name} needs {partner}; --source alone is plain lines of inputs")
     from ..data.formats.lines import read_lines
 
     sources = list(read_lines(source))

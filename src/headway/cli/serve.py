@@ -20,19 +20,17 @@ if TYPE_CHECKING:
 
 LIMITS, ACCESS = "Limits", "Access"
 TOKEN = "HEADWAY_TOKEN"
-PATIENCE = 120  # seconds beyond the time limit of a request until a process counts as stuck
+PATIENCE = 120  # seconds beyond the time limit of a request after which a process counts as stuck
 
 Runs = Annotated[
     list[str],
     typer.Argument(
         metavar="[NAME=]DIR",
-        help="Run directories; each is served under its name, or that of its folder.",
+        help="Run directories, served by NAME. Default name: that of the folder.",
     ),
 ]
-Host = Annotated[
-    str, typer.Option("--host", help="Where to listen; 0.0.0.0 is every address of the machine.")
-]
-Port = Annotated[int, typer.Option("--port", parser=whole, metavar="N", help="0: any free one.")]
+Host = Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0: all addresses.")]
+Port = Annotated[int, typer.Option("--port", parser=whole, metavar="N", help="0: any free port.")]
 TokenFile = Annotated[
     Path | None,
     typer.Option(
@@ -66,20 +64,20 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Processes that compute, by default one for each core, at most 4.",
+        help="Worker processes. Default: one for each core, at most 4.",
         rich_help_panel=COMPUTING,
     ),
 ]
 Threads = Annotated[
     int,
-    typer.Option("--threads", min=1, help="Threads of each of them.", rich_help_panel=COMPUTING),
+    typer.Option("--threads", min=1, help="Threads of each worker.", rich_help_panel=COMPUTING),
 ]
 BatchTokens = Annotated[
     int | None,
     typer.Option(
         "--batch-tokens",
         min=1,
-        help="Tokens times hypotheses that are computed together; 1 is no batching.",
+        help="Tokens times hypotheses in one batch; 1 disables batching.",
         rich_help_panel=COMPUTING,
     ),
 ]
@@ -92,9 +90,9 @@ def _limit(option: str, description: str) -> Any:
 MaxBody = Annotated[int | None, _limit("--max-body", "Bytes of a request.")]
 MaxTexts = Annotated[int | None, _limit("--max-texts", "Texts of a request.")]
 MaxCharacters = Annotated[int | None, _limit("--max-characters", "Characters of a text.")]
-MaxBeam = Annotated[int | None, _limit("--max-beam", "Hypotheses.")]
-MaxQueue = Annotated[int | None, _limit("--max-queue", "Texts that may wait.")]
-MaxSeconds = Annotated[int | None, _limit("--max-seconds", "Until a request is answered.")]
+MaxBeam = Annotated[int | None, _limit("--max-beam", "Hypotheses of a search.")]
+MaxQueue = Annotated[int | None, _limit("--max-queue", "Waiting texts.")]
+MaxSeconds = Annotated[int | None, _limit("--max-seconds", "Time limit of a request.")]
 
 
 def serve(
@@ -121,8 +119,8 @@ def serve(
 
     It runs until it is stopped (Ctrl-C, SIGTERM).
 
-    Requests that arrive together are computed together. Requests under way are finished before it
-    stops. --json prints one object when it is ready: url, models, process.
+    Requests that arrive together are batched. Running requests are finished before it stops. --json
+    prints one object when the server is ready: url, models, process.
 
     Example: headway serve runs/mine --port 8000
     """
@@ -139,15 +137,15 @@ def serve(
     from ..serve.workers import make_worker_pool
 
     token = read_token(token_file)
-    given = {"body": max_body, "texts": max_texts, "characters": max_characters}
-    given |= {"beam": max_beam, "queue": max_queue, "seconds": max_seconds}
-    limits = Limits(**{name: value for name, value in given.items() if value is not None})
+    flags = {"body": max_body, "texts": max_texts, "characters": max_characters}
+    flags |= {"beam": max_beam, "queue": max_queue, "seconds": max_seconds}
+    limits = Limits(**{name: value for name, value in flags.items() if value is not None})
     folders = named(runs)
     with listen(host, port) as listener:
         served, engines = _load_runs(folders, limits, engine, compute_type)
         pool = make_worker_pool(engines, workers, threads, limits.seconds + PATIENCE)
         if workers is not None and pool.workers != workers:
-            log(f"--workers {workers}: one thread computes, since no process can be forked here")
+            log(f"--workers {workers}: using one thread, since this system cannot fork processes")
         try:
             app, service = make_app(
                 served,
@@ -169,15 +167,15 @@ def serve(
 
 
 def named(runs: list[str]) -> dict[str, Path]:
-    """Run directories by the names under which they are served.
+    """Run directories by their names on the server.
 
     Raises:
-        ConfigError: two have the same name, or one has none.
+        ConfigError: two have the same name, or a name is empty.
     """
     folders: dict[str, Path] = {}
     for argument in runs:
         name, equals, folder = argument.partition("=")
-        # A path may have an equals sign in it; a name has no slash.
+        # A path may contain an equals sign; a name contains no slash.
         if not equals or "/" in name or Path(argument).exists():
             folder = argument
             name = Path(argument).resolve().name
@@ -192,19 +190,19 @@ def named(runs: list[str]) -> dict[str, Path]:
 
 
 def read_token(file: Path | None) -> str | None:
-    """The token from a file or from the environment; never from the arguments, which all can see.
+    """The token from a file or from the environment; never from the arguments, which are public.
 
     Raises:
-        ConfigError: there is nothing in it, or both are given.
+        ConfigError: the token is empty, or both are set.
         DataError: the file cannot be read.
     """
     inherited = os.environ.get(TOKEN)
     if file is None:
         if inherited is not None and not inherited.strip():
-            raise ConfigError(f"{TOKEN} is empty; give a token or unset it")
+            raise ConfigError(f"{TOKEN} is empty; set a token or unset it")
         return None if inherited is None else inherited.strip()
     if inherited is not None:
-        raise ConfigError(f"--token-file {file} and {TOKEN} both give a token; leave one out")
+        raise ConfigError(f"--token-file {file} and {TOKEN} both set a token; leave one out")
     try:
         token = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -233,7 +231,7 @@ def _load_runs(
     from ..serve.validate import RequestValidator
 
     check_engine(engine, compute_type)
-    # A thread pool does not survive a fork: none may exist before the workers do.
+    # A thread pool does not survive a fork: none may exist before the workers are forked.
     torch.set_num_threads(1)
     served: dict[str, ServedRun] = {}
     engines = {}

@@ -1,7 +1,7 @@
-"""Standard output and standard error: their encoding, and what happens when they cannot be written.
+"""Standard output and standard error: their encoding, and errors of writing to them.
 
-A full disk behind standard output is the user's to mend and is said in a line; a reader that has
-gone is no failure to speak of, and `program` gives it its exit code.
+A full disk behind standard output is an error that the user can fix, in one line. A closed reader
+is no error; `program` has its exit code.
 """
 
 import io
@@ -15,17 +15,17 @@ from ..errors import RunError
 
 
 class SafeStream:
-    """A stream whose failures are told from those of other files."""
+    """A stream whose write errors name standard output."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        with _telling():
+        with _explained():
             return self._stream.write(text)
 
     def flush(self) -> None:
-        with _telling():
+        with _explained():
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -33,7 +33,7 @@ class SafeStream:
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
+def _explained() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
@@ -46,23 +46,23 @@ def _telling() -> Iterator[None]:
 
 @contextmanager
 def utf8_output() -> Iterator[None]:
-    """Prints are UTF-8 for a while, whatever the locale, and an `Output` takes them."""
-    # A file name may hold bytes that are no text: messages show them as \\udcff.
+    """Makes standard output a UTF-8 `SafeStream` and standard error UTF-8, in any locale."""
+    # A file name may contain bytes that are no text: messages show them as \\udcff.
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
     usual = sys.stdout
-    if usual is not None:  # it is where it was closed
+    if usual is not None:  # None if it is closed
         sys.stdout = cast(Any, SafeStream(usual))
     try:
         yield
     finally:
         sys.stdout = usual
-        _let_go()
+        _drop_unwritable()
 
 
-def _let_go() -> None:
-    """What cannot be written any more is dropped: the interpreter would complain at its exit."""
+def _drop_unwritable() -> None:
+    """Drops text that can no longer be written, since the interpreter would complain at exit."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
@@ -71,8 +71,8 @@ def _let_go() -> None:
 
 
 def log(text: str) -> None:
-    """A line on standard error, if anyone can read it."""
+    """Prints a line on standard error, if it is open."""
     try:
         print(f"headway: {text}", file=sys.stderr)
     except OSError:
-        _let_go()
+        _drop_unwritable()

@@ -1,4 +1,4 @@
-"""`headway study`: a claim about models, measured."""
+"""`headway study`: measures a claim about models."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="gradients: how far they reach back; recall: look-ups by distance; steps: the time of "
+        help="gradients: their reach by distance; recall: look-ups by distance; steps: the time of "
         "an update by length.",
     ),
 ]
@@ -21,12 +21,10 @@ Minutes = Annotated[
     float | None,
     typer.Option("--minutes", help="Minutes of training for each model (gradients, recall)."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of data, models and training.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of data, models and training.")]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out", metavar="DIR", help="The folder for results; by default runs/study-NAME."
-    ),
+    typer.Option("--out", metavar="DIR", help="The folder for results. Default: runs/study-NAME."),
 ]
 
 
@@ -41,7 +39,7 @@ def study(
     """Measures a claim about recurrence and attention.
 
     Generates its own data, takes about ten minutes on two cores, and writes a table, a record and a
-    picture. The same command again goes on where it was stopped.
+    picture. After a stop, the same command continues.
 
     Example: headway study recall
     """
@@ -54,7 +52,7 @@ def study(
         with display_for(where) as display:
             finding = run_study(name, where, seed, minutes, display)
     except Interrupted as error:
-        message = f"stopped; what was trained is kept in {where}, and the same command goes on"
+        message = f"stopped; trained runs are kept in {where}; the same command continues"
         raise Interrupted(message, error.exit_code - 128) from None
     print(json.dumps(finding.to_dict()) if as_json else finding.text())
     if not as_json:

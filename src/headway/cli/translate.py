@@ -1,6 +1,6 @@
-"""`headway translate`: one output line for each input line, in order, as it goes.
+"""`headway translate`: one output line for each input line, in order, chunk by chunk.
 
-Input is taken in chunks, so that any amount of it fits; inside a chunk lines of like length are
+Input is read in chunks, so that it may have any size; within a chunk, lines of similar length are
 searched together.
 """
 
@@ -28,7 +28,7 @@ from .options import (
     warn,
     writing,
 )
-from .search_options import NOTHING_SAID, SearchOptions, with_search_options
+from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 
 if TYPE_CHECKING:
     from ..inference.requests import TranslationRequest
@@ -58,7 +58,7 @@ Sample = Annotated[
     bool,
     typer.Option(
         "--sample",
-        help="Draw outputs at random, as likely as the model finds them; --nbest is how many.",
+        help="Sample outputs from the model's distribution; --nbest is their number.",
         rich_help_panel=SAMPLING,
     ),
 ]
@@ -67,7 +67,7 @@ GlossaryFile = Annotated[
     typer.Option(
         "--glossary",
         metavar="FILE",
-        help="Lines of source term, tab, target term: required where the source term occurs.",
+        help="Lines of source term, tab, target term: required if the source term occurs.",
         rich_help_panel=TERMS,
     ),
 ]
@@ -76,7 +76,7 @@ Prefix = Annotated[
     typer.Option(
         "--prefix",
         metavar="TEXT",
-        help="How the output begins; end it with a space if its last word is complete.",
+        help="The start of the output; end it with a space if its last word is complete.",
         rich_help_panel=TERMS,
     ),
 ]
@@ -93,7 +93,7 @@ AlignLayer = Annotated[
     typer.Option(
         "--align-layer",
         metavar="N|mean",
-        help="Which attention layer aligns, from 0 (or -1 backwards); else the mean of all.",
+        help="The attention layer that aligns, from 0 (or -1 backwards). Default: mean of all.",
         rich_help_panel=LOOKING,
     ),
 ]
@@ -102,7 +102,7 @@ Trace = Annotated[
     typer.Option(
         "--trace",
         metavar="FILE",
-        help="Write every step of each search here, one JSON object per line.",
+        help="Write every step of each search to a file, one JSON object per line.",
         rich_help_panel=LOOKING,
     ),
 ]
@@ -120,7 +120,7 @@ ComputeType = Annotated[
     typer.Option(
         "--compute-type",
         metavar="TYPE",
-        help="Of ctranslate2: float32, int8, or default.",
+        help="Precision of ctranslate2: float32, int8, or default.",
         rich_help_panel=COMPUTING,
     ),
 ]
@@ -134,7 +134,7 @@ def translate(
     split: Split = False,
     as_json: Json = False,
     sample: Sample = False,
-    search: SearchOptions = NOTHING_SAID,
+    search: SearchOptions = NO_SEARCH_OPTIONS,
     glossary: GlossaryFile = None,
     prefix: Prefix = None,
     align: Align = False,
@@ -180,28 +180,30 @@ def _translate(
     trace: Path | None,
     options: dict[str, Any],
 ) -> None:
-    """Translates chunk after chunk; what is done is shown before the next one is read."""
+    """Translates chunk by chunk; prints each chunk before it reads the next."""
     with _Traces(trace, translator) if trace is not None else nullcontext() as traces:
-        for places, requests in chunks:
-            found = translator.translate(
-                requests, places=places, trace=trace is not None, first=show.number, **options
+        for locations, requests in chunks:
+            translations = translator.translate(
+                requests, places=locations, trace=trace is not None, first=show.number, **options
             )
-            for place, request, translation in zip(places, requests, found, strict=True):
-                show(translation, request, place)
+            for location, request, translation in zip(
+                locations, requests, translations, strict=True
+            ):
+                show(translation, request, location)
                 if traces is not None:
-                    traces.add(place, translation)
+                    traces.add(location, translation)
             print(end="", flush=True)
 
 
 class _Show:
-    """Prints translations in order and warns of terms that are missing and proofs that failed."""
+    """Prints translations in order; warns of missing terms and unproven outputs."""
 
     def __init__(self, config: "SearchConfig", as_json: bool, has_glossary: bool) -> None:
         self.config, self.as_json, self.has_glossary = config, as_json, has_glossary
         self.number = 0
 
     def __call__(
-        self, translation: "Translation", request: "TranslationRequest", place: str
+        self, translation: "Translation", request: "TranslationRequest", location: str
     ) -> None:
         if self.as_json:
             has_terms = self.has_glossary or bool(request.require)
@@ -211,10 +213,10 @@ class _Show:
                 print(line)
         best = translation.outputs[0]
         for term in best.unmet:
-            warn(f'{place}: required "{term}" is missing')
+            warn(f'{location}: required "{term}" is missing')
         if best.proven is False:
             warn(
-                f"{place}: not proven to be the best within max_nodes={self.config.max_nodes}; "
+                f"{location}: not proven to be the best within max_nodes={self.config.max_nodes}; "
                 "raise search.max_nodes"
             )
         self.number += 1
@@ -230,12 +232,12 @@ class _Show:
 
 
 def one_line(text: str) -> str:
-    """The text without line breaks, so that outputs stay in step with inputs."""
+    """The text with spaces for line breaks, so that output lines match input lines."""
     return text.replace("\r", " ").replace("\n", " ")
 
 
 def _layer(align: bool, layer: str | None) -> bool | int:
-    """Which layers align: none (False), all (True) or the one with that number."""
+    """The layers that align: none (False), all (True) or the layer of that index."""
     if layer is None or layer == "mean":
         return align or layer is not None
     try:
@@ -249,29 +251,29 @@ def _layer(align: bool, layer: str | None) -> bool | int:
 def _chunks(
     files: list[str], jsonl: bool, prefix: str
 ) -> Iterator[tuple[list[str], list["TranslationRequest"]]]:
-    """Places (`file:line`) and requests, some thousands at a time."""
+    """Locations (`file:line`) and requests, some thousands at a time."""
     from ..data.formats.lines import read_lines
     from ..inference.requests import TranslationRequest, parse_request
 
     for file in files:
         name = "standard input" if file == "-" else file
-        # A person who types wants an answer to every line.
+        # On a terminal, each line is answered at once.
         size = 1 if file == "-" and sys.stdin.isatty() else CHUNK_LINES
         is_jsonl = jsonl or file.endswith((".jsonl", ".jsonl.gz"))
         lines = read_lines(file)
         done = 0
         while chunk := list(islice(lines, size)):
-            places = [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
+            locations = [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
             if is_jsonl:
-                requests = [parse_request(*pair) for pair in zip(chunk, places, strict=True)]
+                requests = [parse_request(*pair) for pair in zip(chunk, locations, strict=True)]
             else:
                 requests = [TranslationRequest(line) for line in chunk]
-            yield places, [_with_prefix(request, prefix) for request in requests]
+            yield locations, [_with_prefix(request, prefix) for request in requests]
             done += len(chunk)
 
 
 def _with_prefix(request: "TranslationRequest", prefix: str) -> "TranslationRequest":
-    """The request with the prefix of the command line, unless it has one of its own or is blank."""
+    """The request with the prefix of the command line, unless it has its own or is blank."""
     from dataclasses import replace
 
     if not prefix or request.prefix or request.is_blank:
@@ -280,7 +282,7 @@ def _with_prefix(request: "TranslationRequest", prefix: str) -> "TranslationRequ
 
 
 class _Traces:
-    """A file of searches, each a line of JSON: tokens as numbers and as a person reads them."""
+    """A file with a JSON line per search, with tokens as ids and as text."""
 
     def __init__(self, path: Path, translator: "Translator") -> None:
         self.path, self.tokenizer = path, translator.task.target.tokenizer
@@ -291,13 +293,13 @@ class _Traces:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with writing("--trace", self.path):  # what was held back is written now
+        with writing("--trace", self.path):  # closing writes the buffer
             self.file.close()
 
-    def add(self, place: str, translation: "Translation") -> None:
+    def add(self, location: str, translation: "Translation") -> None:
         from ..inspection.hypothesis import trace_to_dict
 
-        record: dict[str, Any] = {"place": place, "source": translation.source}
+        record: dict[str, Any] = {"place": location, "source": translation.source}
         if translation.trace is not None:
             record |= trace_to_dict(translation.trace, self.tokenizer)
         with writing("--trace", self.path):
@@ -310,19 +312,19 @@ def _record(translation: "Translation", has_terms: bool) -> dict[str, Any]:
         record["source_tokens"] = translation.source_tokens
     record["outputs"] = []
     for output in translation.outputs:
-        shown = output_record(output)
+        fields = output_record(output)
         if output.alignment is not None:
-            shown["alignment"] = output.alignment
+            fields["alignment"] = output.alignment
         if has_terms:
-            shown["unmet"] = output.unmet
+            fields["unmet"] = output.unmet
         if output.proven is not None:
-            shown["proven"] = output.proven
-        record["outputs"].append(shown)
+            fields["proven"] = output.proven
+        record["outputs"].append(fields)
     return record
 
 
 def output_record(output: "TextHypothesis") -> dict[str, Any]:
-    """What there is to know of an output, for scripts."""
+    """The JSON fields of an output."""
     return {
         "text": output.text,
         "log_prob": output.log_prob,

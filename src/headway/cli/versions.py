@@ -1,6 +1,6 @@
-"""What `headway --version` prints: versions of headway, Python, torch and the optional packages.
+"""The output of `headway --version`: headway, Python, torch and the optional packages.
 
-Nothing of it imports torch, which alone takes longer than everything else here.
+It does not import torch, which would take longer than all the rest.
 """
 
 import os
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from ..errors import DISTRIBUTION, own_version
 
-# Extras of those who work on headway, not of those who use it.
+# Extras for developers of headway.
 INTERNAL = frozenset({"test", "dev", "docs"})
 BUILDS = {"cuda": "CUDA", "hip": "ROCm", "xpu": "XPU"}
 
 
 def versions() -> Iterator[str]:
-    """The lines; scripts read the first one."""
+    """The lines of the output; scripts read the first one."""
     yield f"headway {own_version()}"
     yield f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield torch_line()
@@ -35,12 +35,12 @@ def versions() -> Iterator[str]:
 
 
 def torch_line() -> str:
-    """Version and build of torch: CPU, or the accelerator with the version it is made for."""
+    """Version and build of torch: CPU, or the accelerator with its version."""
     number = _installed("torch")
     if number is None:
         return "torch (not installed)"
-    found = util.find_spec("torch")
-    file = Path(found.origin).with_name("version.py") if found and found.origin else None
+    spec = util.find_spec("torch")
+    file = Path(spec.origin).with_name("version.py") if spec and spec.origin else None
     if file is None or not file.is_file():
         return f"torch {number}"
     return f"torch {number}, {build(file.read_text(encoding='utf-8'))} build"
@@ -49,16 +49,16 @@ def torch_line() -> str:
 def build(text: str) -> str:
     """The accelerator that `torch/version.py` names, or CPU."""
     for name, label in BUILDS.items():
-        if found := re.search(rf"^{name}\b[^=\n]*= *['\"]([^'\"]+)", text, re.MULTILINE):
-            return f"{label} {found[1]}"
+        if match := re.search(rf"^{name}\b[^=\n]*= *['\"]([^'\"]+)", text, re.MULTILINE):
+            return f"{label} {match[1]}"
     return "CPU"
 
 
 def threads() -> int:
-    """How many threads torch takes unless told otherwise."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    if given.isdigit() and int(given) > 0:
-        return int(given)
+    """The default number of threads of torch."""
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    if setting.isdigit() and int(setting) > 0:
+        return int(setting)
     if hasattr(os, "sched_getaffinity"):  # Linux: the cores this process may use
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -70,13 +70,13 @@ def optional_packages() -> dict[str, list[str]]:
         required = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         return {}
-    found: dict[str, list[str]] = {}
+    packages: dict[str, list[str]] = {}
     for line in required:
         extra = re.search(r"extra *== *['\"]([\w-]+)['\"]", line)
         name = re.match(r"[\w.-]+", line)
         if extra and name and extra[1] not in INTERNAL:
-            found.setdefault(extra[1], []).append(name[0])
-    return found
+            packages.setdefault(extra[1], []).append(name[0])
+    return packages
 
 
 def _installed(package: str) -> str | None:

@@ -1,4 +1,4 @@
-"""`headway view`: what a model does with one text, as a page, a picture or data."""
+"""`headway view`: outputs, search and attention of one text, as a page, a picture or data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,7 +7,7 @@ import typer
 
 from ..errors import ConfigError
 from .options import Json, Run, Threads, refuse_options, set_threads, whole
-from .search_options import NOTHING_SAID, SearchOptions, with_search_options
+from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from .translate import GlossaryFile, Prefix
 
 if TYPE_CHECKING:
@@ -17,18 +17,18 @@ PICTURE = "Picture"
 
 Text = Annotated[
     str | None,
-    typer.Argument(metavar="TEXT", help="What to look at; - or none: standard input."),
+    typer.Argument(metavar="TEXT", help="The text to inspect; - or none: standard input."),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="The page, one HTML file that needs no other."),
+    typer.Option("--out", metavar="FILE", help="Write the page, one self-contained HTML file."),
 ]
 Target = Annotated[
     str | None,
     typer.Option(
         "--target",
         metavar="TEXT",
-        help="Look at this output, in place of those that a search finds.",
+        help="Inspect this output, instead of searching for outputs.",
     ),
 ]
 Png = Annotated[
@@ -36,7 +36,7 @@ Png = Annotated[
     typer.Option(
         "--png",
         metavar="FILE",
-        help="A heat map of attention as a picture, by matplotlib.",
+        help="Write a heat map of attention as a picture, by matplotlib.",
         rich_help_panel=PICTURE,
     ),
 ]
@@ -44,8 +44,9 @@ Attention = Annotated[
     str | None,
     typer.Option(
         "--attention",
-        metavar="KIND",
-        help="Of the picture: cross (output to input), encoder or decoder; else what there is.",
+        metavar="NAME",
+        help="For the picture: cross (output to input), encoder or decoder. Default: the first "
+        "that the model has.",
         rich_help_panel=PICTURE,
     ),
 ]
@@ -54,7 +55,7 @@ Layer = Annotated[
     typer.Option(
         "--layer",
         metavar="N|mean",
-        help="Of the picture: one layer, from 0 (or -1 backwards); else the mean of all.",
+        help="For the picture: a layer, from 0 (or -1 backwards). Default: mean of all.",
         rich_help_panel=PICTURE,
     ),
 ]
@@ -63,7 +64,7 @@ Head = Annotated[
     typer.Option(
         "--head",
         metavar="N|mean",
-        help="Of the picture: one head, from 0; else the mean of all.",
+        help="For the picture: a head, from 0. Default: mean of all.",
         rich_help_panel=PICTURE,
     ),
 ]
@@ -73,7 +74,7 @@ Number = Annotated[
         "--output",
         parser=whole,
         metavar="N",
-        help="Of the picture: which output, from 0, the best.",
+        help="For the picture: an output, from 0, the best.",
         rich_help_panel=PICTURE,
     ),
 ]
@@ -82,11 +83,11 @@ Number = Annotated[
 @with_search_options("view")
 def view(
     run: Run,
-    given: Text = None,
+    argument: Text = None,
     out: Out = None,
     as_json: Json = False,
     target: Target = None,
-    search: SearchOptions = NOTHING_SAID,
+    search: SearchOptions = NO_SEARCH_OPTIONS,
     glossary: GlossaryFile = None,
     prefix: Prefix = None,
     png: Png = None,
@@ -96,9 +97,9 @@ def view(
     output: Number = None,
     threads: Threads = None,
 ) -> None:
-    """Shows what a model does with a text.
+    """Shows outputs, search and attention of a model for one text.
 
-    The page shows the outputs (all of the beam unless --nbest is given), alternative tokens, the
+    The page shows the outputs (all of the beam, unless --nbest is set), alternative tokens, the
     search and the attention of every layer; open it in a browser. --json prints its data, with
     tensors in base64. Separate the texts of a pair, or question and text, with a tab.
 
@@ -107,7 +108,7 @@ def view(
     from ..inference.load import load
 
     if out is None and png is None and not as_json:
-        raise ConfigError("nothing to make; give --out page.html, --png picture.png or --json")
+        raise ConfigError("nothing to make; add --out page.html, --png picture.png or --json")
     chosen = {"--attention": attention, "--layer": layer, "--head": head, "--output": output}
     if png is None:
         for option, value in chosen.items():
@@ -117,32 +118,33 @@ def view(
     model = load(run)
     settings = search.settings()
     options = {"target": target, "glossary": glossary, "prefix": prefix}
-    text = _text(given)
+    text = _text(argument)
     if model.has_search:
-        found = _inspected(model, text, options, settings)
+        inspection = _inspect(model, text, options, settings)
     else:
         named: dict[str, Any] = {f"--{name}": value for name, value in options.items()}
         named |= {f"the search setting {name}": True for name in settings}
         refuse_options(run, model.config.task, named)
-        found = model.inspect(tuple(text.split("\t")) if len(model.inputs) > 1 else text)
+        inspection = model.inspect(tuple(text.split("\t")) if len(model.inputs) > 1 else text)
     if png is not None:
-        _draw(found, png, attention, _place("--layer", layer), _place("--head", head), output or 0)
+        indices = _index("--layer", layer), _index("--head", head)
+        _draw(inspection, png, attention, *indices, output or 0)
     if out is not None:
-        found.view().save(out)
+        inspection.view().save(out)
     if as_json:
-        print(found.to_json())
+        print(inspection.to_json())
 
 
-def _text(given: str | None) -> str:
-    """That of the command line, or all of standard input."""
-    if given not in (None, "-"):
-        return str(given)
+def _text(argument: str | None) -> str:
+    """The text of the command line, or all of standard input."""
+    if argument not in (None, "-"):
+        return str(argument)
     from ..data.formats.lines import read_lines
 
     return "\n".join(read_lines("-"))
 
 
-def _inspected(
+def _inspect(
     model: Any, text: str, options: dict[str, Any], search: dict[str, Any]
 ) -> "Inspection":
     from ..data.glossary import Glossary
@@ -151,14 +153,14 @@ def _inspected(
     glossary, prefix = options["glossary"], options["prefix"]
     terms = Glossary.read(glossary) if glossary is not None else None
     request = TranslationRequest(text, prefix=prefix or "")
-    found: Inspection = model.inspect(request, options["target"], glossary=terms, **search)
-    return found
+    result: Inspection = model.inspect(request, options["target"], glossary=terms, **search)
+    return result
 
 
 def _draw(
-    found: "Inspection",
+    inspection: "Inspection",
     path: Path,
-    kind: str | None,
+    attention: str | None,
     layer: Any,
     head: Any,
     output: int,
@@ -166,22 +168,22 @@ def _draw(
     from ..inspection.html_page import save_bytes
     from ..view.heatmap_png import heatmap_png
 
-    if kind not in (None, "cross", "encoder", "decoder"):
-        raise ConfigError(f"--attention {kind}: expected cross, encoder or decoder")
-    drawn = found.map(kind, layer, head, output)  # type: ignore[arg-type]
-    places = [
-        f"mean of {what}s" if place == "mean" else f"{what} {place}"
-        for what, place in (("layer", layer), ("head", head))
+    if attention not in (None, "cross", "encoder", "decoder"):
+        raise ConfigError(f"--attention {attention}: expected cross, encoder or decoder")
+    drawn = inspection.map(attention, layer, head, output)  # type: ignore[arg-type]
+    parts = [
+        f"mean of {noun}s" if index == "mean" else f"{noun} {index}"
+        for noun, index in (("layer", layer), ("head", head))
     ]
-    title = f"{drawn.kind} attention, {', '.join(places)}"
+    title = f"{drawn.kind} attention, {', '.join(parts)}"
     save_bytes(path, heatmap_png(drawn.weights.tolist(), drawn.rows, drawn.columns, title))
 
 
-def _place(option: str, given: str | None) -> Any:
-    """The number of a layer or a head, or `mean`."""
-    if given is None or given == "mean":
+def _index(option: str, text: str | None) -> Any:
+    """The index of a layer or a head, or `mean`."""
+    if text is None or text == "mean":
         return "mean"
     try:
-        return int(given)
+        return int(text)
     except ValueError:
-        raise ConfigError(f"{option} {given}: expected a number, or mean") from None
+        raise ConfigError(f"{option} {text}: expected a number, or mean") from None

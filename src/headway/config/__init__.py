@@ -1,8 +1,8 @@
-"""Typed run files: TOML in, frozen dataclasses out, mistakes explained in words.
+"""Typed run files: TOML in, frozen dataclasses out, an error message for every mistake.
 
-Generic machinery: no concrete setting is known here. A room writes its settings as a plain frozen
-dataclass with type hints, `Annotated` bounds, attribute docstrings and a `__post_init__` that
-raises ValueError; this package reads, checks, writes and documents it.
+The package has no concrete settings. A room declares its settings as a plain frozen dataclass with
+type hints, `Annotated` bounds, attribute docstrings and a `__post_init__` that raises ValueError;
+this package reads, checks, writes and documents it.
 """
 
 from .parsing import parse

@@ -1,4 +1,4 @@
-"""Types, values and near misses in words, for error messages and for the reference page."""
+"""Texts for types, values and near misses, for error messages and for the reference page."""
 
 from collections.abc import Iterable
 from dataclasses import is_dataclass
@@ -17,21 +17,21 @@ _SAME_SECTION = 0.2
 
 
 def expected(tp: Any) -> str:
-    """What a value of this type looks like: `a number greater than 0`."""
+    """The description of a type's values: `a number greater than 0`."""
     members = [member for member in alternatives(tp) if member is not NoneType]
-    parts = [_expected_one(member) for member in members]
+    parts = [_expected_member(member) for member in members]
     if len(parts) < len(alternatives(tp)) and accepts_none_word(tp):
         parts.append(show(NONE_WORD))
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
 
 
 def accepts_none_word(tp: Any) -> bool:
-    """Whether the text "none" means None here; where texts are allowed it is a text."""
+    """Whether the text "none" means None; it does not if the type allows texts."""
     bases = [split(member)[0] for member in alternatives(tp)]
     return NoneType in bases and str not in bases and Any not in bases
 
 
-def _expected_one(tp: Any) -> str:
+def _expected_member(tp: Any) -> str:
     base, metadata = split(tp)
     origin, arguments = get_origin(base), get_args(base)
     if choice_of(tp):
@@ -76,7 +76,7 @@ def _bound(constraint: Any, unit: tuple[str, str]) -> str | None:
 
 
 def _number(limit: Any) -> Any:
-    """Without `.0`: typing holds `Gt(0)` and `Gt(0.0)` to be one, whichever came first."""
+    """A whole limit without `.0`: typing caches `Gt(0)` and `Gt(0.0)` as the same type."""
     return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
 
 
@@ -85,7 +85,7 @@ def _count(count: int, unit: tuple[str, str]) -> str:
 
 
 def show(value: Any) -> str:
-    """A value as TOML would write it, cut when long."""
+    """A value as TOML, cut if it is long."""
     text = _toml(value)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 
@@ -104,15 +104,15 @@ def _toml(value: Any) -> str:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most like a name, or None when none is near."""
+    """The candidate most similar to a name, or None if none is near."""
     best = max(candidates, key=lambda other: _likeness(name, other), default=None)
     return best if best is not None and _likeness(name, best) >= _NEAR else None
 
 
 def nearest_key(dotted: str, known: Iterable[str]) -> str | None:
-    """The known dotted key most like an unknown one, by its last part.
+    """The known dotted key most similar to an unknown one, by its last part.
 
-    A near miss in the same section is preferred, unless another section has the very name.
+    A near miss in the same section is preferred, unless another section has the exact name.
     """
     section, _, name = dotted.rpartition(".")
     best, best_score = None, 0.0
@@ -126,14 +126,14 @@ def nearest_key(dotted: str, known: Iterable[str]) -> str | None:
     return best
 
 
-def _likeness(one: str, other: str) -> float:
-    one, other = one.lower().replace("-", "_"), other.lower().replace("-", "_")
-    if one == other:
+def _likeness(name: str, other: str) -> float:
+    name, other = name.lower().replace("-", "_"), other.lower().replace("-", "_")
+    if name == other:
         return 1.0
-    # learning_rate and lr share two letters of fifteen: difflib alone would not see it.
-    if min(len(one), len(other)) > 1 and (other == _initials(one) or one == _initials(other)):
+    # learning_rate and lr share two letters of fifteen: difflib alone would miss it.
+    if min(len(name), len(other)) > 1 and (other == _initials(name) or name == _initials(other)):
         return 0.95
-    return SequenceMatcher(None, one, other).ratio()
+    return SequenceMatcher(None, name, other).ratio()
 
 
 def _initials(name: str) -> str:

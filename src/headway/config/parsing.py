@@ -1,7 +1,7 @@
-"""From plain tables to settings: every problem found, each said in one line of words.
+"""From plain tables to settings; reports all problems, one line each.
 
-Reading is pure: each step returns its value and its problems, so that a union can try its members
-and throw away what did not fit. Files and the command line are left to `files`.
+Parsing is pure: each step returns its value and its problems, so that a union can try its members
+and discard those that do not fit. `toml_io` reads files and the command line.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ from .schema import (
 
 T = TypeVar("T")
 Read = tuple[Any, list[str]]
-"""A value and the problems on the way to it; the value counts only when there are none."""
+"""A value and its problems; the value is valid only if there are none."""
 
 COMMAND_LINE = "command line"
 _MANY_KEYS = 12
@@ -49,8 +49,8 @@ def parse(
     """Settings of class `cls` from plain tables.
 
     Args:
-        origin: what messages call the source, usually the file name.
-        overridden: dotted keys that came from the command line, each with the text typed there.
+        origin: name of the source in messages, usually the file name.
+        overridden: dotted keys from the command line, each with its text there.
 
     Raises:
         ConfigError: with one line for each problem.
@@ -103,13 +103,13 @@ class _Reader:
         for setting in keys(cls):
             name = join(key, setting.name)
             if setting.name in value:
-                got, found = self.read(setting.type, value[setting.name], name)
+                argument, more = self.read(setting.type, value[setting.name], name)
             elif setting.default is MISSING:
-                got, found = self._missing(setting, name)
+                argument, more = self._missing(setting, name)
             else:
                 continue
-            arguments[setting.name] = got
-            problems += found
+            arguments[setting.name] = argument
+            problems += more
         if problems:
             return None, problems
         try:
@@ -118,7 +118,7 @@ class _Reader:
             return None, [self._refusal(key, str(error))]
 
     def _chosen(self, choice: Choice, value: Any, key: str) -> Read:
-        """An instance of the class that the section's own key picks from a table of classes."""
+        """An instance of the class that a key of the section picks from a table of classes."""
         if not isinstance(value, Mapping):
             return None, [self._mismatch(Annotated[Any, choice], value, key)]
         classes = choice.table()
@@ -130,16 +130,16 @@ class _Reader:
         if not isinstance(picked, str) or picked not in classes:
             return self._literal(known, picked, picked_key)
         cls = classes[picked]
-        given: dict[str, Any] = {choice.key: picked} if has_key(cls, choice.key) else {}
-        strangers = []
+        entries: dict[str, Any] = {choice.key: picked} if has_key(cls, choice.key) else {}
+        unknown = []
         for name, item in value.items():
             if has_key(cls, name):
-                given[name] = item
+                entries[name] = item
             elif name != choice.key:
                 advice = self._foreign(choice, picked, key, name)
-                strangers.append(self._unknown(join(key, name), item, advice))
-        settings, problems = self.table(cls, given, key)
-        return settings, strangers + problems
+                unknown.append(self._unknown(join(key, name), item, advice))
+        settings, problems = self.table(cls, entries, key)
+        return settings, unknown + problems
 
     def _union(self, tp: Any, members: tuple[Any, ...], value: Any, key: str) -> Read:
         if NoneType in members and (
@@ -149,12 +149,12 @@ class _Reader:
         fitting = []
         for member in members:
             if member is not NoneType:
-                got, problems = self.read(member, value, key)
+                result, problems = self.read(member, value, key)
                 if not problems:
-                    return got, []
+                    return result, []
                 if _same_shape(member, value):
                     fitting.append(problems)
-        # What lies inside a table or a list is explained by the member that has that shape.
+        # Problems inside a table or a list are those of the member with that shape.
         if fitting:
             return None, min(fitting, key=len)
         return None, [self._mismatch(tp, value, key, _near_name(members, value))]
@@ -165,8 +165,8 @@ class _Reader:
         origin, arguments = get_origin(base), get_args(base)
         if origin is dict and isinstance(value, Mapping):
             table = {n: self.read(arguments[1], v, join(key, n)) for n, v in value.items()}
-            problems = [problem for _, found in table.values() for problem in found]
-            return {name: got for name, (got, _) in table.items()}, problems
+            problems = [problem for _, more in table.values() for problem in more]
+            return {name: entry for name, (entry, _) in table.items()}, problems
         fixed = origin is tuple and arguments[-1] is not Ellipsis
         if (
             origin is dict
@@ -176,22 +176,22 @@ class _Reader:
             return None, [self._mismatch(tp, value, key)]
         types = arguments if fixed else arguments[:1] * len(value)
         items = [
-            self.read(item_type, item, f"{key}[{at}]")
-            for at, (item_type, item) in enumerate(zip(types, value, strict=True))
+            self.read(item_type, item, f"{key}[{index}]")
+            for index, (item_type, item) in enumerate(zip(types, value, strict=True))
         ]
-        return origin(got for got, _ in items), [problem for _, found in items for problem in found]
+        return origin(item for item, _ in items), [problem for _, more in items for problem in more]
 
     def _literal(self, tp: Any, value: Any, key: str) -> Read:
         allowed = get_args(split(tp)[0])
         # 1 == True in Python, but not in a run file.
-        if any(type(value) is type(one) and value == one for one in allowed):
+        if any(type(value) is type(option) and value == option for option in allowed):
             return value, []
         return None, [self._mismatch(tp, value, key, _near_name((tp,), value))]
 
     def _scalar(self, tp: Any, value: Any, key: str) -> Read:
         is_number = isinstance(value, SCALARS) and not isinstance(value, str)
         if split(tp)[0] is str and is_number and key in self.overridden:
-            value = self.overridden[key]  # name=2021 on the command line: the shell ate the quotes
+            value = self.overridden[key]  # name=2021 on the command line: the shell drops quotes
         if not _accepts(tp, value):
             return None, [self._mismatch(tp, value, key)]
         return (float(value) if split(tp)[0] is float else value), []
@@ -199,25 +199,25 @@ class _Reader:
     def _missing(self, setting: Key, key: str) -> Read:
         section = section_of(setting.type)
         if section is not None and NoneType not in alternatives(setting.type):
-            return self.read(section, {}, key)  # names the keys that are wanted inside
+            return self.read(section, {}, key)  # names the missing keys of the section
         return None, [self._problem(key, f"missing key {key}: {_wanted(setting.type)}")]
 
     def _foreign(self, choice: Choice, picked: str, section: str, name: str) -> str:
-        """What to write instead of a key that the picked class lacks, or whose it is."""
-        classes, wish = choice.table(), join(section, name)
+        """Advice for a key that the picked class lacks: a similar key, or the owner of the key."""
+        classes, dotted = choice.table(), join(section, name)
         here = _dotted(classes[picked], section)
-        near = nearest_key(wish, [*here, *known_keys(self.root)])
+        near = nearest_key(dotted, [*here, *known_keys(self.root)])
         owners = [owner for owner, cls in classes.items() if near in _dotted(cls, section)]
         if not owners or picked in owners:
             return self._advice(classes[picked], section, name)
-        own = nearest_key(wish, here)
-        if own and near != wish:
+        own = nearest_key(dotted, here)
+        if own and near != dotted:
             return f"; did you mean {own}?"
-        whose = f"{'it' if near == wish else near} belongs to {', '.join(map(show, owners))}"
+        whose = f"{'it' if near == dotted else near} belongs to {', '.join(map(show, owners))}"
         return f" for {join(section, choice.key)} = {show(picked)}; {whose}"
 
     def _advice(self, cls: type, section: str, name: str) -> str:
-        """What to write instead of an unknown key, or what there is."""
+        """Advice for an unknown key: a similar key, or the known keys if they are few."""
         here = _dotted(cls, section)
         near = nearest_key(join(section, name), [*here, *known_keys(self.root)])
         if near:
@@ -241,7 +241,7 @@ class _Reader:
         return f"{origin or (COMMAND_LINE if typed else self.origin)}: {text}"
 
     def _refusal(self, section: str, sentence: str) -> str:
-        """What a class said of its settings taken together, wherever they came from."""
+        """The message of a class that refuses its settings, with the names of their sources."""
         both = any(_within(typed, section) and typed != section for typed in self.overridden)
         text = f"{section}: {sentence}" if section else sentence
         return self._problem(section, text, f"{self.origin} and {COMMAND_LINE}" if both else None)
@@ -256,16 +256,16 @@ def _wanted(tp: Any) -> str:
 
 
 def _accepts(tp: Any, value: Any) -> bool:
-    """Whether a scalar or a whole container satisfies its type and bounds, nothing coerced."""
+    """Whether a scalar or a container satisfies its type and bounds, without coercion."""
     base, bounds = split(tp)
     return _has_type(base, value) and all(_is_within(bound, value) for bound in bounds)
 
 
 def _has_type(base: Any, value: Any) -> bool:
-    """Whether a value is of a scalar type; the entries of containers were read before."""
+    """Whether a value has a scalar type; the entries of containers are already checked."""
     if base not in SCALARS:
         return True
-    if isinstance(value, bool) or base is bool:  # which Python takes for a number
+    if isinstance(value, bool) or base is bool:  # in Python, a bool is an int
         return isinstance(value, bool) and base is bool
     if base is float:
         is_number = isinstance(value, int | float) and value == value  # no NaN
@@ -289,11 +289,11 @@ def _is_within(bound: Any, value: Any) -> bool:
             return len(value) >= count
         case at.MaxLen(count):
             return len(value) <= count
-    raise TypeError(f"{bound!r} is no bound that settings may have")
+    raise TypeError(f"{bound!r} is not a bound of settings")
 
 
 def _near_name(members: tuple[Any, ...], value: Any) -> str:
-    """Advice for a name that is misspelt, from the names that the types allow."""
+    """Advice for a misspelt name: the nearest name that the types allow."""
     literals = [base for member in members if get_origin(base := split(member)[0]) is Literal]
     allowed = [name for literal in literals for name in get_args(literal)]
     near = nearest(str(value), [name for name in allowed if isinstance(name, str)])
@@ -301,7 +301,7 @@ def _near_name(members: tuple[Any, ...], value: Any) -> str:
 
 
 def _rewriting(tp: Any, value: Any) -> str:
-    """Advice for a value that only needs other clothes: "0.1", "True", 1e5, 2021."""
+    """Advice for a value that fits in another notation: "0.1", "True", 1e5, 2021."""
     scalars = [member for member in alternatives(tp) if split(member)[0] in SCALARS]
     for other in _other_forms(value):
         if any(_accepts(member, other) for member in scalars):
@@ -320,7 +320,7 @@ def _other_forms(value: Any) -> Iterator[Any]:
 
 
 def _same_shape(tp: Any, value: Any) -> bool:
-    """Whether a value is the kind of container that a type asks for."""
+    """Whether a value is a container of the type: a table or a list."""
     base = split(tp)[0]
     if isinstance(value, Mapping):
         return dataclasses.is_dataclass(base) or get_origin(base) is dict or bool(choice_of(tp))
@@ -332,7 +332,7 @@ def _within(key: str, outer: str) -> bool:
 
 
 def _leaves(value: Any, key: str) -> Iterator[str]:
-    """The dotted keys of everything in a table that is not a table itself."""
+    """The dotted keys of all values in a table that are not tables."""
     if isinstance(value, Mapping) and value:
         for name, item in value.items():
             yield from _leaves(item, join(key, name))

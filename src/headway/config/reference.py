@@ -1,4 +1,4 @@
-"""The reference page of a run file, made from the classes so that it cannot drift from them."""
+"""The reference page of a run file, generated from the settings classes."""
 
 import inspect
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ def describe(cls: type) -> str:
 
 
 def _section(cls: type, prefix: str, heading: str, skip: str = "") -> Iterator[str]:
-    """The blocks of one class, those of the sections inside it last."""
+    """The blocks of one class, then those of its nested sections."""
     settings = [key for key in keys(cls) if key.name != skip]
     rows = [_row(key, prefix) for key in settings if section_of(key.type) is None]
-    # A top level with nothing of its own needs no heading; an empty section still exists.
+    # A top level without keys needs no heading; an empty section does.
     if rows or prefix:
         yield heading
     if prefix and (doc := _class_doc(cls)):
@@ -54,18 +54,18 @@ def _section(cls: type, prefix: str, heading: str, skip: str = "") -> Iterator[s
 def _choice(choice: Choice, name: str, doc: str, optional: str) -> Iterator[str]:
     classes = choice.table()
     yield f"## `[{name}]`{optional}"
-    names = ", ".join(f"`{show(one)}`" for one in classes)
+    names = ", ".join(f"`{show(option)}`" for option in classes)
     default = f"default `{show(choice.default)}`" if choice.default else "required"
     yield f"{doc} `{join(name, choice.key)}` is one of {names} ({default}).".strip()
-    for one, cls in classes.items():
-        heading = f"### `[{name}]` with `{choice.key} = {show(one)}`"
+    for option, cls in classes.items():
+        heading = f"### `[{name}]` with `{choice.key} = {show(option)}`"
         yield from _section(cls, name, heading, skip=choice.key)
 
 
 def _tables(choice: Choice, name: str) -> Iterator[str]:
-    """The tables that may stand where the key may also be something else."""
-    for one, cls in choice.table().items():
-        heading = f"#### `{name}` written as a table with `{choice.key} = {show(one)}`"
+    """The tables of a key that may also have a value that is no table."""
+    for option, cls in choice.table().items():
+        heading = f"#### `{name}` written as a table with `{choice.key} = {show(option)}`"
         yield from _section(cls, name, heading, skip=choice.key)
 
 
@@ -92,5 +92,5 @@ def _cell(text: str) -> str:
 
 def _class_doc(cls: type) -> str:
     doc = inspect.cleandoc(cls.__doc__ or "")
-    # A dataclass without a docstring is given its signature as one.
+    # Python gives a dataclass without a docstring its signature as one.
     return "" if doc.startswith(f"{cls.__name__}(") else doc

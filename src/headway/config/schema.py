@@ -1,7 +1,7 @@
-"""What a settings class says about itself: its keys, their types, defaults and docstrings.
+"""The schema of a settings class: keys, types, defaults and docstrings.
 
-Everything that reads, writes or documents settings looks at classes through this file. A type the
-machinery cannot read is a mistake of the programmer and raises TypeError, never ConfigError.
+All code that reads, writes or documents settings inspects classes by this file. An unsupported type
+is a mistake of the programmer and raises TypeError, never ConfigError.
 """
 
 import ast
@@ -20,18 +20,18 @@ import annotated_types
 
 SCALARS = (bool, int, float, str)
 NONE_WORD = "none"
-"""How None is written where leaving the key out would mean something else; TOML has no null."""
+"""The text for None if a missing key means something else; TOML has no null."""
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Marks a field whose class is picked by one key of its own section.
+    """Annotates a field whose class is picked by a key of its section.
 
     Written as `model: Annotated[Any, Choice(key="family", table=families, default="markov")]`. The
-    table is a callable so that naming it imports nothing. A class that stands under two names must
-    have a field called `key`, so that an instance knows which one it is.
+    table is a callable, so that the declaration imports nothing. A class with two names must have a
+    field called `key`, so that an instance has its name.
     """
 
     key: str
@@ -39,13 +39,13 @@ class Choice:
     default: str | None = None
 
     def name_of(self, instance: Any) -> str:
-        """The name under which the table holds the instance's class."""
+        """The name of the instance's class in the table."""
         if hasattr(instance, self.key):
             return str(getattr(instance, self.key))
         names = [name for name, cls in self.table().items() if cls is type(instance)]
         if len(names) != 1:
             raise TypeError(
-                f"{type(instance).__name__} stands under {len(names)} names of {self.key}; "
+                f"{type(instance).__name__} has {len(names)} names of {self.key}; "
                 f"give it a field {self.key!r}"
             )
         return names[0]
@@ -53,13 +53,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class OneOf:
-    """Marks a text that must be one of some names, which are asked for when a file is read.
+    """Annotates a text that must be one of some names, looked up when a file is read.
 
-    Written as `task: Annotated[str, OneOf(lambda: TASKS)]`; a `Literal` of names that may be added
-    to.
+    Written as `task: Annotated[str, OneOf(lambda: TASKS)]`: a `Literal` whose names can be
+    extended.
 
     Attributes:
-        meanings: what some or all of the names mean, for the reference page.
+        meanings: the meaning of some or all names, for the reference page.
     """
 
     names: Callable[[], Iterable[str]]
@@ -72,16 +72,16 @@ class Key:
 
     name: str
     type: Any
-    default: Any  # MISSING when the user must give it
+    default: Any  # MISSING if the key is required
     doc: str
 
 
 @cache
 def keys(cls: type) -> tuple[Key, ...]:
-    """The settings of a dataclass in the order in which they are declared."""
+    """The settings of a dataclass in the order of their declaration."""
     hints = get_type_hints(cls, include_extras=True)
     docs = _attribute_docs(cls)
-    found = []
+    settings = []
     for field in dataclasses.fields(cls):
         if not field.init:
             continue
@@ -90,23 +90,23 @@ def keys(cls: type) -> tuple[Key, ...]:
             default = field.default_factory()
         key = Key(field.name, hints[field.name], default, docs.get(field.name, ""))
         _check(cls, key)
-        found.append(key)
-    return tuple(found)
+        settings.append(key)
+    return tuple(settings)
 
 
 def summaries(cls: type) -> dict[str, str]:
     """The first sentence of each setting's docstring as plain text: help of flags and fields."""
-    found = {}
+    sentences = {}
     for key in keys(cls):
         sentence = re.split(r"(?<=\.)\s", key.doc, maxsplit=1)[0]
-        found[key.name] = " ".join(sentence.replace("`", "").split())
-    return found
+        sentences[key.name] = " ".join(sentence.replace("`", "").split())
+    return sentences
 
 
 def split(tp: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A type without its `Annotated`, and the constraints that stood there, one by one.
+    """A type without its `Annotated`, and its constraints, one by one.
 
-    A text marked with `OneOf` is the Literal of its names.
+    A text with `OneOf` becomes the Literal of its names.
     """
     if get_origin(tp) is not Annotated:
         return tp, ()
@@ -122,7 +122,7 @@ def split(tp: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def alternatives(tp: Any) -> tuple[Any, ...]:
-    """The members of a union in order, a bound around the union moved onto those it can bound."""
+    """The members of a union in order, each with the bounds of the union that apply to it."""
     base, metadata = split(tp)
     if get_origin(base) not in (Union, UnionType):
         return (tp,)
@@ -135,25 +135,25 @@ def alternatives(tp: Any) -> tuple[Any, ...]:
 
 
 def meanings_of(tp: Any) -> dict[str, str]:
-    """What the names mean that a type allows, as far as their tables say."""
+    """The meanings of the names that a type allows, if their table has them."""
     metadata = [item for member in alternatives(tp) for item in get_args(member)[1:]]
-    marks = [item for item in metadata if isinstance(item, OneOf)]
-    return {name: meaning for mark in marks for name, meaning in mark.meanings().items()}
+    tables = [item for item in metadata if isinstance(item, OneOf)]
+    return {name: meaning for table in tables for name, meaning in table.meanings().items()}
 
 
 def choice_of(tp: Any) -> Choice | None:
-    """The Choice a type is marked with, if it is."""
+    """The Choice of a type, if it has one."""
     return next((item for item in split(tp)[1] if isinstance(item, Choice)), None)
 
 
 def section_of(tp: Any) -> Any | None:
-    """The dataclass or Choice type inside `X` or `X | None`; None when the key is no section."""
+    """The dataclass or Choice type inside `X` or `X | None`; None if the key is no section."""
     members = [member for member in alternatives(tp) if member is not NoneType]
     return members[0] if len(members) == 1 and _is_section(members[0]) else None
 
 
 def tables_in(tp: Any) -> Iterator[Any]:
-    """Every dataclass or Choice type inside a type, also within unions, lists and tables."""
+    """All dataclass and Choice types inside a type, also within unions, lists and tables."""
     for member in alternatives(tp):
         base = split(member)[0]
         if _is_section(member):
@@ -164,7 +164,7 @@ def tables_in(tp: Any) -> Iterator[Any]:
 
 
 def classes_of(tp: Any) -> list[type]:
-    """The dataclasses that a dataclass or Choice type may turn out to be."""
+    """The classes of a dataclass or Choice type."""
     choice = choice_of(tp)
     return list(choice.table().values()) if choice else [split(tp)[0]]
 
@@ -174,7 +174,7 @@ def has_key(cls: type, name: str) -> bool:
 
 
 def known_keys(cls: type, prefix: str = "") -> Iterator[str]:
-    """Every dotted key that a file for this class may hold, whatever the choices in it."""
+    """All dotted keys of a file for this class, over all choices."""
     for key in keys(cls):
         dotted = join(prefix, key.name)
         yield dotted
@@ -186,13 +186,13 @@ def known_keys(cls: type, prefix: str = "") -> Iterator[str]:
 
 
 def join(prefix: str, name: str) -> str:
-    """A dotted key, quoted where TOML would need it."""
+    """A dotted key; parts are quoted if TOML requires it."""
     part = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quote(name)
     return f"{prefix}.{part}" if prefix else part
 
 
 def quote(text: str) -> str:
-    """A text as TOML quotes it, on one line: what cannot be printed is escaped."""
+    """A text as a TOML string on one line; characters that cannot be printed are escaped."""
     return f'"{"".join(map(_escaped, text))}"'
 
 
@@ -208,7 +208,7 @@ def _is_section(tp: Any) -> bool:
 
 
 def _check(cls: type, key: Key) -> None:
-    """Refuses what could not be read back as it was written."""
+    """Refuses settings that could not be read back unchanged."""
     where = f"{cls.__name__}.{key.name}"
     _check_type(where, key.type, none_is_absence=key.default is None)
     section = split(section_of(key.type))[0]
@@ -229,20 +229,20 @@ def _check_type(where: str, tp: Any, none_is_absence: bool = False) -> None:
             continue
         arguments = [part for part in get_args(base) if part is not Ellipsis]
         if origin not in (list, tuple, dict) or (origin is dict and arguments[0] is not str):
-            raise TypeError(f"{where}: run files cannot hold the type {base}")
+            raise TypeError(f"{where}: run files do not support the type {base}")
         for part in arguments:
             _check_type(where, part)
 
 
 def _attribute_docs(cls: type) -> dict[str, str]:
-    """The string literal after each field, of the class and of those it inherits from."""
+    """The string literal after each field, of the class and of its base classes."""
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if not dataclasses.is_dataclass(base):
             continue
         try:
             source = textwrap.dedent(inspect.getsource(base))
-        except (OSError, TypeError):  # made at run time: it has no source to read
+        except (OSError, TypeError):  # made at run time, without source
             continue
         body = ast.parse(source).body[0].body  # type: ignore[attr-defined]
         for field, text in pairwise(body):

@@ -1,4 +1,4 @@
-"""Run files and command-line overrides: from a path to plain tables, then to `parsing`."""
+"""Reads run files and command-line overrides into tables for `parsing`, and writes settings."""
 
 import re
 import tomllib
@@ -30,10 +30,10 @@ def load(
     """Settings of class `cls` from a TOML file, changed by overrides such as `train.lr=3e-4`.
 
     Args:
-        complete: adds to the tables that were given, before they are checked.
+        complete: adds keys to the tables before they are checked.
 
     Raises:
-        ConfigError: the file cannot be read, an override makes no sense, or settings are wrong.
+        ConfigError: the file cannot be read, an override is invalid, or settings are wrong.
     """
     raw = _read_toml(path)
     overridden: dict[str, str] = {}
@@ -58,7 +58,7 @@ def _read_toml(path: str | Path) -> Tables:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        text = content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
+        text = content.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         wrong = error.object[error.start]
@@ -72,13 +72,13 @@ def _read_toml(path: str | Path) -> Tables:
 
 
 def _syntax(path: str | Path, text: str, message: str) -> str:
-    """Tomllib's message with its line where editors look for it."""
-    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    if not place:
+    """Tomllib's message with the line number after the path, where editors expect it."""
+    position = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if not position:
         return f"{path}: not valid TOML: {message}"
-    line = place[1] or str(text.rstrip("\n").count("\n") + 1)
-    column = f"column {place[2]}" if place[2] else "at the end of the file"
-    reason = message[: place.start()]
+    line = position[1] or str(text.rstrip("\n").count("\n") + 1)
+    column = f"column {position[2]}" if position[2] else "at the end of the file"
+    reason = message[: position.start()]
     return f"{path}:{line}: not valid TOML: {reason[:1].lower()}{reason[1:]} ({column})"
 
 
@@ -115,7 +115,7 @@ def _key_path(name: str, override: str) -> list[str]:
 
 
 def read_value(text: str) -> Any:
-    """A value from a command line: of TOML, or the text itself where it is none: `translate`."""
+    """The value of a command-line text: parsed as TOML, or the text if it is none: `translate`."""
     try:
         values = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
@@ -131,7 +131,7 @@ def to_toml(settings: Any) -> str:
 
 
 def to_dict(settings: Any) -> dict[str, Any]:
-    """The tables of a settings object; a key that is None by default and by value is left out."""
+    """The tables of a settings object, without keys whose value and default are None."""
     cls: type = type(settings)
     return {
         key.name: _plain(value, key)
@@ -153,7 +153,7 @@ def _plain(value: Any, key: Key) -> Any:
 
 
 def _name(value: Any, key: Key) -> dict[str, str]:
-    """The entry that says which class a Choice picked, for classes that do not hold it."""
+    """The entry with the name that a Choice picked, for classes without such a field."""
     cls: type = type(value)
     for section in tables_in(key.type):
         choice = choice_of(section)

@@ -242,7 +242,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, _new_hash).hexdigest()
 
 
-def _new_hash() -> "hashlib._Hash":
+def _new_hash() -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=16)
 
 

@@ -2,7 +2,7 @@
 
 This file has the settings and the model; the layers are in `nn/convolution.py`. Weight
 normalisation and the scaling of the encoder's gradients are left out: they help plain gradient
-descent, and Adam's steps do not depend on the scale of a gradient.
+descent, but Adam's steps do not depend on the scale of a gradient.
 """
 
 import math

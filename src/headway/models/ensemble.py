@@ -19,7 +19,7 @@ Entry = TypeVar("Entry")
 class Ensemble(nn.Module):
     """A `StepModel` whose logits are `log(mean_i p_i)` of its members.
 
-    Its decoder state joins those of the members; names begin with the member's number: `1/valid`.
+    Its decoder state joins those of the members; names start with the member's index: `1/valid`.
 
     Args:
         models: at least one, all with the same target vocabulary.
@@ -28,7 +28,7 @@ class Ensemble(nn.Module):
     def __init__(self, models: Sequence[StepModel]) -> None:
         super().__init__()
         if not models:
-            raise ValueError("an ensemble of no models has no probabilities; give at least one")
+            raise ValueError("an ensemble of no models has no probabilities; pass at least one")
         self.members = tuple(models)
         for i, model in enumerate(models):
             if isinstance(model, nn.Module):  # a step model need not be a module
@@ -36,8 +36,8 @@ class Ensemble(nn.Module):
 
     def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Log probabilities of the labels (B, V), for members that classify."""
-        of_members: Any = self.members
-        return _log_mean([_log_softmax(model.logits(batch).float()) for model in of_members])
+        members: Any = self.members
+        return _log_mean([_log_softmax(model.logits(batch).float()) for model in members])
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         states = [model.start(batch, prefix) for model in self.members]
@@ -57,7 +57,7 @@ class Ensemble(nn.Module):
         if len({values.size(-1) for values in log_probs}) > 1:
             sizes = ", ".join(str(values.size(-1)) for values in log_probs)
             raise ValueError(
-                f"members write {sizes} different tokens; load runs that share one vocabulary"
+                f"members have vocabularies of {sizes} tokens; load runs that share one vocabulary"
             )
         return _log_mean(log_probs), state.successor(_joined_cache(states))
 
@@ -66,10 +66,10 @@ def _joined_cache(states: Sequence[DecoderState]) -> dict[str, Cache]:
     return {f"{i}/{name}": entry for i, s in enumerate(states) for name, entry in s.cache.items()}
 
 
-def _part(entries: Mapping[str, Entry], number: int) -> dict[str, Entry]:
-    """The entries of one member, under its own names."""
-    mark = f"{number}/"
-    return {name.removeprefix(mark): e for name, e in entries.items() if name.startswith(mark)}
+def _part(entries: Mapping[str, Entry], index: int) -> dict[str, Entry]:
+    """The entries of one member, by its own names."""
+    prefix = f"{index}/"
+    return {name.removeprefix(prefix): e for name, e in entries.items() if name.startswith(prefix)}
 
 
 def _log_mean(log_probs: Sequence[Tensor]) -> Tensor:

@@ -20,7 +20,7 @@ Head = Literal["linear", "words", "masked", "masked_next", "none"]
 Ability = Literal["step", "score", "attend", "classify", "read"]
 
 BACKBONE = "backbone"
-"""Attribute of encoder models that holds all but the head."""
+"""Attribute of encoder models that has all but the head."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class VocabularySizes:
     Attributes:
         head: `linear` gives logits of `target` labels; `masked` gives logits of the `source` tokens
             at each position; `masked_next` also predicts whether the second of two texts follows
-            the first; `none` is the backbone alone; `words` builds a model that writes, in families
-            that do both.
+            the first; `none` is the backbone alone; `words` builds a model that decodes, in
+            families that do both.
     """
 
     source: int
@@ -56,14 +56,14 @@ class Family:
             (has attention weights to inspect), `classify` (predicts labels), `read` (is an
             `EncoderModel`: a state of each token and a vector of each text).
         learns: by gradient, or by counting the training data once.
-        source: whether a batch must hold a source (`needed`), may hold one (`optional`), or holds
+        source: whether a batch must have a source (`needed`), may have one (`optional`), or has
             none (`none`), as for a language model.
         count: makes a counting model from resolved settings and examples: token sequences that end
-            with the end mark, or pairs of a sequence and a label number. It may iterate over them
-            several times. The model keeps all it learns in buffers; `build` makes the same model
-            with empty buffers, and loading replaces them, whatever their shapes.
-        require: raises `MissingExtra` if learning needs a package that is not installed.
-        encoder: prefixes of the names of weights that are used for the source alone.
+            with EOS, or pairs of a sequence and a label index. It may iterate over them several
+            times. The model keeps its counts in buffers; `build` makes the same model with empty
+            buffers, and loading replaces them, whatever their shapes.
+        require: raises `MissingExtra` if training needs a package that is not installed.
+        encoder: prefixes of the names of weights that are used for the source only.
     """
 
     name: str
@@ -78,9 +78,9 @@ class Family:
 
 
 class SequenceModel(nn.Module):
-    """A model that writes sequences. Its output layer is separate, for losses without full logits.
+    """A model that decodes sequences. Its output layer is separate, for losses without full logits.
 
-    A batch holds `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`. A
+    A batch has `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`. A
     language model has no source and takes the batch size from any tensor of the batch. `start` and
     `step` are those of `nn.decoding.StepModel`.
 
@@ -105,9 +105,8 @@ class SequenceModel(nn.Module):
 class EncoderModel(nn.Module):
     """An encoder with a linear head. All but the head is in the backbone.
 
-    A batch holds `src (B, S)` and `src_valid (B, S)`, each text with its end mark. For pairs of
-    texts `segment (B, S)` is 0 in the first and 1 in the second. Models that learn by counting have
-    `logits` only.
+    A batch has `src (B, S)` and `src_valid (B, S)`, each text with its EOS. For pairs of texts
+    `segment (B, S)` is 0 in the first and 1 in the second. Counting models have `logits` only.
 
     Args:
         backbone: from a batch to a state of each token (B, S, D) and a vector of each text (B, D).

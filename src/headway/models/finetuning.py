@@ -1,5 +1,5 @@
-"""What of a model that starts from another run is trained: all of it, all but its encoder, or thin
-additions to its matrices."""
+"""The trained part of a model that starts from another run: all weights, all but the encoder, or
+LoRA products beside its matrices."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -16,23 +16,23 @@ __all__ = ["FinetuneConfig", "merged", "tune"]
 
 @dataclass(frozen=True)
 class FinetuneConfig:
-    """What is trained of a run that begins with `init`."""
+    """Fine-tuning of a run that starts from `init`."""
 
     mode: Literal["full", "frozen", "lora"] = "full"
-    """`full` trains every weight; `frozen` leaves the encoder as it is and trains what stands
-    behind it, and with it the embeddings where a decoder or an output layer shares them; `lora`
-    adds to each matrix a product of two thin ones and trains those, and the head where there is
-    one. What was learned is in the run's weights either way."""
+    """`full` trains all weights; `frozen` trains all but the encoder, and embeddings only if a
+    decoder or an output layer shares them; `lora` (Hu et al. 2021) adds a product of two thin
+    matrices to each matrix and trains those and the head, if there is one. The run's weights
+    include the result in all modes."""
     rank: Annotated[int, Ge(1)] = 8
-    """With `lora`: the inner width of the products."""
+    """With `lora`: the rank of the products."""
     alpha: Annotated[float, Gt(0)] = 16.0
     """With `lora`: the products are multiplied by `alpha / rank`."""
     where: Literal["attention", "all"] = "all"
     """With `lora`: the matrices of attention alone, or those of the feed-forward layers too."""
 
     def __post_init__(self) -> None:
-        usual = ("rank", "alpha", "where") if self.mode != "lora" else ()
-        for name in usual:
+        unused = ("rank", "alpha", "where") if self.mode != "lora" else ()
+        for name in unused:
             if getattr(self, name) != getattr(FinetuneConfig, name):
                 raise ValueError(
                     f'{name} = {getattr(self, name)!r} has no meaning with mode = "{self.mode}"; '
@@ -41,10 +41,10 @@ class FinetuneConfig:
 
 
 def tune(model: nn.Module, family: Family, config: FinetuneConfig) -> None:
-    """Freezes what is not to be trained and adds what is.
+    """Freezes the weights that are not trained and adds those of LoRA.
 
     Raises:
-        ValueError: the family has nothing of that kind.
+        ValueError: the family has no encoder to freeze, or no matrix for LoRA.
     """
     if config.mode == "frozen":
         _freeze(model, family)
@@ -56,39 +56,39 @@ def _freeze(model: nn.Module, family: Family) -> None:
     if not family.encoder:
         raise ValueError(
             f'tune.mode = "frozen" has no meaning for model.family = "{family.name}", which has no '
-            'encoder; take "full" or "lora"'
+            'encoder; set "full" or "lora"'
         )
     used: dict[nn.Parameter, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         used.setdefault(parameter, []).append(name)
     for parameter, names in used.items():
-        # What the decoder shares is trained with it.
+        # Weights that the decoder shares are trained with it.
         if all(name.startswith(family.encoder) for name in names):
             parameter.requires_grad_(False)
 
 
 def _adapt(model: nn.Module, family: Family, config: FinetuneConfig) -> None:
     body = dict(model.named_children()).get(BACKBONE, model)
-    found = [
+    layers = [
         (owner, name, layer)
         for owner in body.modules()
         for name, layer in owner.named_children()
         if isinstance(layer, nn.Linear)
         and (config.where == "all" or isinstance(owner, SelfAttention | CrossAttention))
     ]
-    if not found:
+    if not layers:
         others = '"full" or "frozen"' if family.encoder else '"full"'
         raise ValueError(
-            f'tune.mode = "lora" with where = "{config.where}" finds no matrix to add to in '
-            f'model.family = "{family.name}"; take mode = {others}'
+            f'tune.mode = "lora" with where = "{config.where}" has no matrix to adapt in '
+            f'model.family = "{family.name}"; set mode = {others}'
         )
-    widest = max(min(layer.weight.shape) for _, _, layer in found)
+    widest = max(min(layer.weight.shape) for _, _, layer in layers)
     if config.rank > widest:
         raise ValueError(
-            f"tune.rank = {config.rank} is more than the {widest} that the matrices of the model "
-            f'have; take less (8 is usual), or mode = "full"'
+            f"tune.rank = {config.rank} is larger than {widest}, the largest rank of the model's "
+            f'matrices; set a smaller one (8 is usual), or mode = "full"'
         )
     for parameter in body.parameters():
         parameter.requires_grad_(False)
-    for owner, name, layer in found:
+    for owner, name, layer in layers:
         setattr(owner, name, Adapted(layer, config.rank, config.alpha))

@@ -1,7 +1,7 @@
 """Recurrent encoder-decoders: RNN, GRU or LSTM, with and without attention.
 
-Settings, and how the parts of `nn.recurrent` make a model that is stepped. Without attention the
-encoder's last state is all that the decoder knows of the source.
+This file has the settings and the model; the layers are in `nn/recurrent.py`. Without attention the
+decoder knows the source only by the encoder's last state.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_em
 from .score_setting import ScoreOrAuto
 
 USUAL = {"bahdanau": "additive", "luong": "general"}
-"""The score of each form where none is chosen: the one its paper settled on."""
+"""The default score of each form of attention: that of its paper."""
 
 
 @dataclass(frozen=True)
@@ -30,29 +30,28 @@ class RecurrentConfig:
     family: Literal["recurrent"] = "recurrent"
     """The model family."""
     cell: Literal["rnn", "gru", "lstm"] = "gru"
-    """What a layer is made of."""
+    """The recurrent cell of the layers."""
     layers: Annotated[int, Ge(1)] = 1
-    """Layers of the encoder, and as many of the decoder."""
+    """Number of encoder layers, and of decoder layers."""
     bidirectional: bool = True
-    """Whether the encoder reads in both directions, each with half the width. A decoder cannot: it
-    has not written yet what it would read backwards."""
+    """Whether the encoder reads in both directions, each with half the width. The decoder cannot,
+    since later tokens do not exist yet."""
     attention: Literal["none", "bahdanau", "luong"] = "luong"
-    """`bahdanau` attends with the state before, then steps; `luong` steps, then attends, which
-    needs no loop and is faster; with `none` the encoder's last state is all that is known of the
-    source."""
+    """`bahdanau` attends with the previous state, then steps; `luong` steps, then attends, which
+    needs no loop and is faster; with `none` the decoder knows the source only by the encoder's last
+    state."""
     score: ScoreOrAuto = "auto"
-    """How states of the decoder are compared with those of the encoder; `auto` is `additive` with
-    `bahdanau` and `general` with `luong`. `basic` and `dot` are the same here, where states are
-    keys and values at once. A score with settings of its own is given by name or as a table:
-    `{ name = "low_rank", rank = 16 }`."""
+    """The score between decoder states and encoder states; `auto` is `additive` with `bahdanau` and
+    `general` with `luong`. `basic` and `dot` are equal here, since states are both keys and values.
+    A score with settings is set by name or as a table: `{ name = "low_rank", rank = 16 }`."""
     input_feeding: bool = False
-    """With `luong`: what was attended last is an input of the next step, which makes it a loop."""
+    """With `luong`: the last attentional state is an input of the next step, which needs a loop."""
     max_positions: Annotated[int, Ge(1)] = 1024
-    """Places in the source that the score `location` knows; it never looks beyond."""
+    """Number of source positions of the score `location`; it never attends beyond them."""
     d_model: Annotated[int, Ge(1)] = 256
     """Width of embeddings and states."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
-    """Rate of dropping in embeddings, between layers and before the output layer, in training."""
+    """Dropout rate of embeddings, between layers and before the output layer."""
     share: Literal["auto", "all", "target", "none"] = "auto"
     """Which embeddings are one matrix; `auto` shares all when the vocabulary is shared."""
 
@@ -64,17 +63,17 @@ class RecurrentConfig:
             )
         if self.input_feeding and self.attention != "luong":
             raise ValueError(
-                f'input_feeding feeds what attention = "luong" has found, and attention is '
-                f'"{self.attention}"; leave one of them out'
+                f'input_feeding needs attention = "luong", and attention is "{self.attention}"; '
+                "leave one of them out"
             )
         if self.attention == "none" and self.score != "auto":
             raise ValueError(
                 f'score = "{score_name(self.score)}" has nothing to score with attention = "none"; '
-                'leave it out, or take attention = "bahdanau" or "luong"'
+                'leave it out, or set attention = "bahdanau" or "luong"'
             )
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "RecurrentConfig":
-        """What was left open; without attention there is no score to choose."""
+        """The settings with `share` and `score` filled in; without attention there is no score."""
         share, score = self.share, self.score
         if share == "auto":
             share = "all" if vocabularies.shared else "target"
@@ -107,7 +106,7 @@ class Recurrent(SequenceModel):
         return self.dropout(hidden[:, 0])
 
     def encode(self, src: Tensor, src_valid: Tensor) -> tuple[dict[str, Tensor], Tensor]:
-        """src (B, S) -> what attention needs of it, and the decoder's carry (B, 1, C, D)."""
+        """src (B, S) -> the memory for attention, and the decoder's carry (B, 1, C, D)."""
         states, last = self.encoder(self._embed(src, self.source_embedding), src_valid)
         carry = self.decoder.begin(last)
         if self.config.attention == "none":
@@ -115,7 +114,7 @@ class Recurrent(SequenceModel):
         return self.decoder.attention.prepare(states, src_valid), carry
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
-        """Encodes, and computes the source side of the score once per sentence."""
+        """Encodes the source and computes its side of the score, once per sentence."""
         memory, carry = self.encode(batch["src"], batch["src_valid"])
         state = DecoderState(memory, {"carry": RecurrentCache(carry)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
@@ -132,7 +131,7 @@ class Recurrent(SequenceModel):
 
     def _make_decoder(self) -> Any:
         c = self.config
-        is_fed = c.attention == "bahdanau" or c.input_feeding  # a context beside the embedding
+        is_fed = c.attention == "bahdanau" or c.input_feeding  # input: embedding and context
         d_input = 2 * c.d_model if is_fed else c.d_model
         stack = Stack(c.cell, d_input, c.d_model, c.layers, c.dropout)
         if c.attention == "none":
@@ -150,4 +149,4 @@ RECURRENT = Family(
     frozenset({"step", "score", "attend"}),
     encoder=("encoder.", "source_embedding"),
 )
-"""With attention = "none" there is nothing to look at: `capture` records nothing."""
+"""With attention = "none" there are no attention weights: `capture` records nothing."""

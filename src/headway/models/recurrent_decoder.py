@@ -1,7 +1,7 @@
-"""Recurrent language models: RNN, GRU or LSTM, trained by next token.
+"""Recurrent language models: RNN, GRU or LSTM, trained to predict the next token.
 
-The decoder of `recurrent.py` without an encoder: it begins with a state of zeros, and that state is
-all that it remembers of a text.
+It is the decoder of `recurrent.py` without an encoder. Its state starts with zeros and is its only
+memory of a text.
 """
 
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ class RecurrentDecoderConfig:
     family: Literal["recurrent_decoder"] = "recurrent_decoder"
     """The model family."""
     cell: Literal["rnn", "gru", "lstm"] = "gru"
-    """What a layer is made of."""
+    """The recurrent cell of the layers."""
     layers: Annotated[int, Ge(1)] = 1
     """Number of layers."""
     d_model: Annotated[int, Ge(1)] = 256
     """Width of embeddings and states."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
-    """Rate of dropping in embeddings, between layers and before the output layer, in training."""
+    """Dropout rate of embeddings, between layers and before the output layer."""
     share: bool = True
     """Whether the embeddings and the output layer are one matrix."""
 
@@ -59,7 +59,7 @@ class RecurrentDecoder(SequenceModel):
         return self.dropout(hidden[:, 0])
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
-        """Zeros for each row of the batch's tensors, which are not looked at."""
+        """Zeros for each row of the batch, whose content is not used."""
         rows = next(iter(batch.values())).size(0)
         state = DecoderState({}, {"carry": RecurrentCache(self._begin(rows))})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
@@ -71,7 +71,7 @@ class RecurrentDecoder(SequenceModel):
         return self.output(hidden[:, :, -1]), state.successor({"carry": RecurrentCache(after)})
 
     def _begin(self, rows: int) -> Tensor:
-        """The carry (B, 1, C, D) before the first word."""
+        """The carry (B, 1, C, D) before the first token."""
         stack = self.decoder.stack
         width = len(stack.layers) * stack.n_parts
         return self.decoder.begin(self.embedding.new_zeros(rows, width, self.config.d_model))

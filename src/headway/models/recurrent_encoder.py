@@ -1,7 +1,6 @@
-"""The recurrent encoder alone, RNN, GRU or LSTM: a text in, a label out.
+"""The recurrent encoder with a head: RNN, GRU or LSTM.
 
-Reads a text as the encoder of `recurrent.py` does and tells the label from its last state, or from
-the mean of all.
+It is the encoder of `recurrent.py`; the head predicts from its last state or from the mean of all.
 """
 
 from collections.abc import Mapping
@@ -23,23 +22,23 @@ from .heads import AnyEncoder, attach_head
 
 @dataclass(frozen=True)
 class RecurrentEncoderConfig:
-    """Recurrent encoder, which reads texts."""
+    """Recurrent encoder."""
 
     family: Literal["recurrent_encoder"] = "recurrent_encoder"
     """The model family."""
     cell: Literal["rnn", "gru", "lstm"] = "gru"
-    """What a layer is made of."""
+    """The recurrent cell of the layers."""
     layers: Annotated[int, Ge(1)] = 1
     """Number of layers."""
     bidirectional: bool = True
     """Whether the text is read in both directions, each with half the width."""
     pooling: Literal["last", "mean"] = "last"
-    """The vector of a text: the last state (of the way back, that of the first word), or the mean
-    of all."""
+    """The vector of a text: the last state (backwards, that of the first word), or the mean of all
+    states."""
     d_model: Annotated[int, Ge(1)] = 256
     """Width of embeddings and states."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
-    """Rate of dropping in embeddings, between layers and before the head, in training."""
+    """Dropout rate of embeddings, between layers and before the head."""
 
     def __post_init__(self) -> None:
         if self.bidirectional and self.d_model % 2:
@@ -49,7 +48,7 @@ class RecurrentEncoderConfig:
             )
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "RecurrentEncoderConfig":
-        return self  # nothing is left open
+        return self  # it has no open settings
 
 
 class RecurrentBackbone(nn.Module):
@@ -64,13 +63,13 @@ class RecurrentBackbone(nn.Module):
         self.encoder = Encoder(c.cell, c.d_model, c.layers, c.bidirectional, c.dropout)
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """States of the tokens (B, S, D), and of each text one vector (B, D)."""
+        """States of the tokens (B, S, D) and a vector of each text (B, D)."""
         valid = batch["src_valid"]
         x = self.dropout(embedding(batch["src"], self.embedding) * self.embed_scale)
         states, last = self.encoder(x, valid)
         if self.config.pooling == "mean":
             return states, mean_pool(states, valid)
-        return states, last[:, -N_PARTS[self.config.cell]]  # of an LSTM its output, not its cell
+        return states, last[:, -N_PARTS[self.config.cell]]  # for an LSTM the output, not the cell
 
 
 def build(config: RecurrentEncoderConfig, vocabularies: VocabularySizes) -> AnyEncoder:

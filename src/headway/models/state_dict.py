@@ -10,13 +10,13 @@ from ..errors import RunError
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every parameter and lasting buffer by its first name; they are not copies."""
+    """All parameters and persistent buffers by their first name, not copied."""
     names: dict[int, str] = {}
-    found: dict[str, Tensor] = {}
+    weights: dict[str, Tensor] = {}
     for name, value in model.state_dict(keep_vars=True).items():
         if names.setdefault(id(value), name) == name:
-            found[name] = value.detach()
-    return found
+            weights[name] = value.detach()
+    return weights
 
 
 @torch.no_grad()
@@ -26,8 +26,7 @@ def set_weights(
     """Copies tensors into the model; nothing may be missing, left over or of another shape.
 
     Args:
-        resized: buffers take the tensors as they are, whatever their shape, as those of a model
-            that was counted.
+        resized: buffers become the tensors, whatever their shape, as in a counting model.
 
     Raises:
         RunError: naming every weight that does not fit.
@@ -41,8 +40,8 @@ def set_weights(
         if name in tensors and tensors[name].shape != value.shape and not resized
     ]
     if wrong:
-        shown = "; ".join(wrong[:5]) + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        raise RunError(f"{origin} does not fit the model: {shown}; was the run file changed?")
+        listed = "; ".join(wrong[:5]) + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
+        raise RunError(f"{origin} does not fit the model: {listed}; was the run file changed?")
     for name, value in own.items():
         if resized:
             owner, _, leaf = name.rpartition(".")
@@ -53,7 +52,7 @@ def set_weights(
 
 @contextmanager
 def using_weights(model: nn.Module, tensors: Mapping[str, Tensor] | None) -> Iterator[None]:
-    """The model with other weights for a while; None leaves its own."""
+    """A context in which the model has other weights; None leaves its own."""
     if tensors is None:
         yield
         return

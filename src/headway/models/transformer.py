@@ -1,6 +1,6 @@
 """The encoder-decoder Transformer (Vaswani et al. 2017) and its usual variants.
 
-Settings, module and how it is stepped. The parts are in `nn`; this file puts them together.
+This file has the settings, the module and its decoding step; the layers are in `nn`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,21 +35,21 @@ class TransformerConfig(LayerSettings):
 
     family: Literal["transformer"] = "transformer"
     encoder_layers: Size | None = None
-    """Layers of the encoder."""
+    """Number of encoder layers."""
     decoder_layers: Size | None = None
-    """Layers of the decoder."""
+    """Number of decoder layers."""
     output_bias: bool = False
-    """A bias per word on the output layer."""
+    """A bias per token on the output layer."""
     scale_output: bool = False
-    """Multiply hidden states by `1/sqrt(d_model)` before the output layer, as T5 does where it is
-    the matrix of the embeddings."""
+    """Multiply hidden states by `1/sqrt(d_model)` before the output layer, as T5 does if it
+    shares the matrix of the embeddings."""
     share: Literal["auto", "all", "inputs", "target", "none"] = "auto"
     """Which embeddings are one matrix: source, target and output (`all`), source and target
     (`inputs`), target and output (`target`) or none; `auto` shares all when the vocabulary is
     shared."""
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> Self:
-        """Every size filled in, and which embeddings are shared."""
+        """The settings with all sizes and `share` filled in."""
         share = self.share
         if share == "auto":
             share = "all" if vocabularies.shared else "target"
@@ -66,12 +66,12 @@ class Transformer(SequenceModel):
         make = LayerMaker(config)
         self.embed_scale = make.embed_scale
         self.output_scale = c.d_model**-0.5 if c.scale_output else 1.0
-        # What is divided on the way out begins with unit variance, as in T5.
+        # With scaled outputs, embeddings start with unit variance, as in T5.
         std = 1.0 if c.scale_output else make.embed_std
         source, target, final = make_embeddings(c.share, vocabularies, c.d_model, std)
         self.source_embedding, self.target_embedding = source, target
         self.output = OutputLayer(final, c.output_bias)
-        # Learned codes of the two sides are apart; fixed ones are the same function.
+        # Learned positions of source and target are separate; fixed ones are the same function.
         self.positions, self.target_positions = make.positions(), make.positions()
         self.source_embedding_norm = make.embedding_norm()
         self.target_embedding_norm = make.embedding_norm()
@@ -107,7 +107,7 @@ class Transformer(SequenceModel):
         return self._finish(x)
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
-        """Encodes, and projects keys and values of every decoder layer once per sentence."""
+        """Encodes the source and projects all keys and values of it, once per sentence."""
         encoded = self.encode(batch["src"], batch["src_valid"])
         memory = {"valid": batch["src_valid"]}
         for i, layer in enumerate(self._decoder_layers()):
@@ -131,12 +131,12 @@ class Transformer(SequenceModel):
         return self.output(hidden), state.successor(state.cache)
 
     def _embed(self, tokens: Tensor, offset: int) -> Tensor:
-        """Of the target, (..., T) at positions from `offset` on."""
+        """Embeddings of target tokens (..., T) at positions from `offset` on, (..., T, D)."""
         x = embedding(tokens, self.target_embedding) * self.embed_scale
         return self.dropout(self.target_embedding_norm(self.target_positions(x, offset)))
 
     def _finish(self, x: Tensor) -> Tensor:
-        """From the last layer to the output layer."""
+        """Final norm and scale, between the last layer and the output layer."""
         hidden: Tensor = self.decoder_norm(x)
         return hidden if self.output_scale == 1.0 else hidden * self.output_scale
 

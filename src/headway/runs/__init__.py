@@ -1,6 +1,6 @@
-"""The run directory: what is in it, and how it is read and written so that a kill loses nothing.
+"""The run directory: its files, read and written so that a kill loses nothing.
 
-Files only: what the tensors mean, when to save and what to do next is decided by the callers.
+The callers decide the meaning of the tensors, when to save and what to do next.
 """
 
 from .checkpoint import Checkpoint

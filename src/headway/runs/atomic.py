@@ -1,8 +1,8 @@
-"""Files and directories that appear whole or not at all, whenever the process is killed.
+"""Files and directories that appear complete or not at all, whenever the process is killed.
 
-Everything is prepared in a staging directory beside its target, brought to the disk, and renamed.
-What a kill can leave behind is told by its name and put right by `sweep`. One writer at a time is
-assumed (`lock.py`); errors leave here as plain `OSError` (`failure.py` puts them into words).
+Everything is written in a staging directory beside its target, synced to disk, and renamed. The
+remains of a kill have names of their own, and `sweep` cleans them up. There must be one writer at a
+time (`lock.py`); errors leave here as plain `OSError` (`disk_errors.py` explains them).
 """
 
 import os
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-NEW = ".new-"  # being prepared: worthless until renamed
-OLD = ".old-"  # the former holder of a name, good until its successor stands in its place
-GONE = ".gone-"  # on its way out
+NEW = ".new-"  # being written: incomplete until renamed
+OLD = ".old-"  # the previous version, good until the new one has its name
+GONE = ".gone-"  # being removed
 LEFTOVERS = (NEW, OLD, GONE)
 
 
@@ -25,14 +25,14 @@ def replacing_directory(target: Path) -> Iterator[Path]:
         for path in staging.rglob("*"):
             sync(path)
         sync(staging)
-        _take_place(staging, target)
+        _replace(staging, target)
 
 
 @contextmanager
 def replacing_file(target: Path) -> Iterator[Path]:
     """A path to write to; on a clean exit that file becomes `target`, otherwise it vanishes."""
-    # A directory for one file, because libraries put temporaries of their own beside what they
-    # write, and a kill must not leave those where nobody looks.
+    # A directory for one file, because libraries create temporary files beside their output, and
+    # `sweep` must remove those after a kill.
     with _staging(target) as staging:
         path = staging / target.name
         yield path
@@ -47,7 +47,7 @@ def write_bytes(target: Path, content: bytes) -> None:
 
 
 def remove_directory(target: Path) -> None:
-    """Remove a directory so that, seen from outside, it is whole until it is gone."""
+    """Removes a directory; other processes see all of it or none of it."""
     gone = target.with_name(GONE + target.name)
     _discard(gone)
     os.replace(target, gone)
@@ -55,7 +55,7 @@ def remove_directory(target: Path) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Make `path` and its missing parents, so that they survive a power cut."""
+    """Makes `path` and its missing parents, so that they survive a power cut."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in missing:
@@ -63,7 +63,7 @@ def make_directory(path: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Put right what a killed writer left in `folder`. Only the holder of the lock may do this."""
+    """Cleans up after a killed writer in `folder`. Only the holder of the lock may do this."""
     for path in list(folder.iterdir()) if folder.is_dir() else []:
         if path.name.startswith(OLD):
             target = path.with_name(path.name.removeprefix(OLD))
@@ -75,7 +75,7 @@ def sweep(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Bring a file or directory to the disk."""
+    """Syncs a file or directory to disk."""
     if os.name == "nt" and path.is_dir():
         return  # Windows cannot open directories, and orders renames by itself
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
@@ -97,8 +97,8 @@ def _staging(target: Path) -> Iterator[Path]:
         _discard(staging)
 
 
-def _take_place(staging: Path, target: Path) -> None:
-    """Rename `staging` to `target`. Directories cannot be swapped, so a former one steps aside."""
+def _replace(staging: Path, target: Path) -> None:
+    """Renames `staging` to `target`. Directories cannot be swapped: an old one is moved first."""
     former = target.with_name(OLD + target.name)
     _discard(former)
     if target.exists():
@@ -109,7 +109,7 @@ def _take_place(staging: Path, target: Path) -> None:
         if former.exists():
             os.replace(former, target)
         raise
-    sync(target.parent)  # before the former one is given up
+    sync(target.parent)  # before the former one is removed
     _discard(former)
 
 

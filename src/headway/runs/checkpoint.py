@@ -1,7 +1,7 @@
 """Checkpoints to resume from: `checkpoints/step-N/` with tensors, state and their checksums.
 
-A checkpoint is whole or absent (`atomic.py`) and is believed only if its checksums agree. What goes
-into the state and when to save is for training to say.
+A checkpoint is complete or absent (`atomic.py`) and is used only if its checksums agree. Training
+decides the content of the state and when to save.
 """
 
 import hashlib
@@ -30,14 +30,14 @@ class Checkpoint:
 
 
 class Damaged(Exception):
-    """What is wrong with one checkpoint; never leaves this room."""
+    """The defect of one checkpoint; callers of this file never see it."""
 
 
 def encode_state(state: Mapping[str, Any]) -> str:
     """JSON that gives back every integer and float exactly (NaN and infinities as Python's JSON).
 
     Raises:
-        TypeError: something JSON cannot hold, or would silently turn into something else.
+        TypeError: JSON cannot represent a value, or would silently change it.
     """
     _require_string_keys(state, "state")
     return json.dumps(state, allow_nan=True)
@@ -51,10 +51,10 @@ def save_checkpoint(
     keep: int,
     counts: Callable[[int], bool] = lambda step: True,
 ) -> None:
-    """Write `step-N`, then remove all but it and the `keep` newest of the steps that count.
+    """Writes `step-N`, then removes all but it and the `keep` newest of the steps that count.
 
-    Steps beyond `step` are removed as well: they belong to a course that was given up, which
-    happens when a damaged checkpoint made the run go on from an earlier one.
+    Steps beyond `step` are removed as well: the run resumed from an earlier checkpoint because they
+    were damaged.
     """
     if step < 0 or keep < 1:
         raise ValueError(f"step={step}, keep={keep}; expected step >= 0 and keep >= 1")
@@ -95,14 +95,14 @@ def load_latest(folder: Path, warn: Callable[[str], None]) -> Checkpoint | None:
 
 
 def load_step(folder: Path, step: int) -> Checkpoint:
-    """One checkpoint.
+    """The checkpoint of one step.
 
     Raises:
         RunError: it is absent or damaged.
     """
     if step not in steps_in(folder):
-        there = ", ".join(map(str, steps_in(folder))) or "none"
-        raise RunError(f"{folder} has no step-{step}; choose one of those it has: {there}")
+        steps = ", ".join(map(str, steps_in(folder))) or "none"
+        raise RunError(f"{folder} has no step-{step}; choose one of its steps: {steps}")
     try:
         return _load(folder / f"step-{step}", step)
     except Damaged as damage:
@@ -147,9 +147,9 @@ def _load(path: Path, step: int) -> Checkpoint:
 
 
 def _verify(path: Path, step: int) -> None:
-    """Compare the manifest with what the files give now; any difference is a damage."""
+    """Compares the manifest with the files; any difference is damage."""
     try:
-        found = _manifest(path, step)
+        actual = _manifest(path, step)
         expected = json.loads((path / MANIFEST).read_bytes())
     except FileNotFoundError as error:
         raise Damaged(f"{Path(error.filename).name} is missing") from error
@@ -157,11 +157,11 @@ def _verify(path: Path, step: int) -> None:
         raise Damaged(f"{Path(error.filename or path).name}: {error.strerror}") from error
     except ValueError as error:
         raise Damaged(f"{MANIFEST} is not readable") from error
-    if expected == found:
+    if expected == actual:
         return
     checksums = expected.get("files") if isinstance(expected, dict) else None
     if isinstance(checksums, dict):
-        for name, checksum in found["files"].items():
+        for name, checksum in actual["files"].items():
             if checksums.get(name) != checksum:
                 raise Damaged(f"{name} does not match its checksum")
     raise Damaged(f"{MANIFEST} does not match the files")
@@ -177,7 +177,7 @@ def _checksum(path: Path) -> str:
 
 
 def _require_string_keys(value: Any, where: str) -> None:
-    # json.dumps writes {1: x} as {"1": x} without a word, and a resumed run would look up 1.
+    # json.dumps silently writes {1: x} as {"1": x}, and a resumed run would look up 1.
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):

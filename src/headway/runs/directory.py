@@ -1,8 +1,8 @@
-"""`RunDir`: the one door to a run directory.
+"""`RunDir`: the interface of a run directory.
 
-Creates, opens, locks and names what is inside; how each thing is kept is written in the files
-beside this one. A directory is a run once `run.toml` stands in it; before that, whatever a killed
-start left behind is taken over by the next one.
+It creates, opens and locks the directory and names its files; the other modules of this package
+read and write each of them. A directory is a run once it has a `run.toml`. Before that, the next
+start reuses the files of a killed one.
 """
 
 import json
@@ -35,7 +35,7 @@ HEADER, RUN_FILE, LOCK, LOG, WEIGHTS, INIT = (
 )
 # Facts in the header about the origin of a run that was not trained from a run file.
 IMPORTED_FROM = "imported_from"
-"""The folder of another library's model; such a run has no training to resume."""
+"""The folder of another library's model; such a run cannot be resumed."""
 AVERAGED_FROM = "averaged_from"
 """The run whose checkpoints were averaged; it cannot be resumed either."""
 NORMALISED = "normalised"
@@ -45,13 +45,13 @@ BEFORE_RUN_FILE = {LOCK, HEADER, NEW + HEADER, NEW + RUN_FILE}
 
 
 class RunDir:
-    """A run directory. Made by `create` or `open`; whoever writes holds `lock()` meanwhile.
+    """A run directory. Made by `create` or `open`; a writer holds `lock()`.
 
     Attributes:
-        version: of the headway that wrote the header.
-        facts: what the run recorded about the machine and the libraries it runs on.
-        format: in which its files are written, which stays that of the headway it began with.
-        renamed_metrics: metrics that have another name today, with it.
+        version: the headway that wrote the header.
+        facts: facts about the machine and the libraries that the run recorded.
+        format: number of the file format; a run keeps the format it started with.
+        renamed_metrics: current names of metrics that the format names otherwise.
     """
 
     def __init__(
@@ -68,20 +68,20 @@ class RunDir:
     def create(
         cls, path: str | Path, facts: Mapping[str, Any], run_file: str | None = None
     ) -> "RunDir":
-        """Make the directory and its header. The run begins to exist with its run file.
+        """Makes the directory and its header. The run exists once it has its run file.
 
         Args:
-            run_file: the text of `run.toml`; left out, `write_text` writes it later.
+            run_file: the text of `run.toml`; without it, `write_text` writes it later.
 
         Raises:
-            RunError: the directory holds something, or cannot be written.
+            RunError: the directory is not empty, or cannot be written.
         """
         run = cls(Path(path), own_version(), dict(facts))
         _require_vacant(run.path)
         with explained(run.path, "", None):
             make_directory(run.path)
         with run.lock():
-            _require_vacant(run.path)  # again: somebody may have been faster
+            _require_vacant(run.path)  # again: another process may have been faster
             run.record_facts(facts)
             if run_file is not None:
                 run.write_text(RUN_FILE, run_file)
@@ -89,14 +89,14 @@ class RunDir:
 
     @classmethod
     def open(cls, path: str | Path) -> "RunDir":
-        """A run made earlier, by this or an older headway.
+        """An existing run, written by this or an older headway.
 
         Raises:
-            RunError: there is no run, only the beginning of one, or one that cannot be understood.
+            RunError: there is no run, or one without run file, or one that cannot be read.
         """
         path = Path(path)
         try:
-            _require_begun(path)
+            _require_started(path)
             content = (path / HEADER).read_bytes()
         except OSError as error:
             raise RunError(
@@ -106,10 +106,10 @@ class RunDir:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Be the only writer, and tidy up after one that was killed.
+        """Locks the directory for one writer, and cleans up after a killed one.
 
         Raises:
-            RunError: another writer is at work.
+            RunError: another process holds the lock.
         """
         with ExitStack() as stack:
             with explained(self.path, LOCK, None):
@@ -119,13 +119,13 @@ class RunDir:
             yield
 
     def record_facts(self, facts: Mapping[str, Any]) -> None:
-        """Write the header anew, with this headway's version and these facts."""
+        """Writes the header anew, with this headway's version and these facts."""
         self.version, self.facts = own_version(), dict(facts)
         header = {"format": self.format, "headway": self.version, "facts": self.facts}
         self.write_text(HEADER, json.dumps(header, indent=2) + "\n")
 
     def discard(self) -> None:
-        """Remove the directory and all that is in it."""
+        """Removes the directory with its files."""
         shutil.rmtree(self.path)
 
     def write_text(self, name: str, text: str) -> None:
@@ -153,12 +153,12 @@ class RunDir:
 
     @property
     def codecs(self) -> Path:
-        """The folder with what the codecs saved. It exists only when all of it is there."""
+        """The folder with the saved codecs. It exists only when it is complete."""
         return self.path / "codecs"
 
     @contextmanager
     def writing_codecs(self) -> Iterator[Path]:
-        """An empty folder to save codecs into, which becomes `codecs` when all is written."""
+        """An empty folder to save codecs into, which becomes `codecs` on a clean exit."""
         with explained(self.path, self.codecs.name, None), replacing_directory(self.codecs) as path:
             yield path
 
@@ -178,11 +178,11 @@ class RunDir:
         keep: int,
         counts: Callable[[int], bool] = lambda step: True,
     ) -> None:
-        """Add the checkpoint of `step`, all of it or nothing, and keep the newest `keep`.
+        """Adds the checkpoint of `step`, completely or not at all, and keeps the newest `keep`.
 
         Args:
-            state: what JSON can hold; numbers come back exactly, tuples as lists.
-            counts: which steps count towards `keep`; the others go when a newer one is there.
+            state: JSON data; numbers come back exactly, tuples as lists.
+            counts: whether a step counts towards `keep`; the others are removed at the next save.
         """
         text = checkpoint.encode_state(state)
         self.log.sync()
@@ -191,7 +191,7 @@ class RunDir:
             checkpoint.save_checkpoint(self.checkpoint_folder, step, tensors, text, keep, counts)
 
     def latest_checkpoint(self, warn: Callable[[str], None]) -> Checkpoint | None:
-        """The newest checkpoint that is whole, or None if there is none; `warn` hears of damage.
+        """The newest undamaged checkpoint, or None if there is none; `warn` reports damage.
 
         Raises:
             RunError: there are checkpoints and all are damaged.
@@ -207,28 +207,28 @@ class RunDir:
         return checkpoint.load_step(self.checkpoint_folder, step)
 
     def save_weights(self, tensors: Mapping[str, torch.Tensor], rule: str, step: int) -> None:
-        """Replace the weights to use.
+        """Replaces the weights to use.
 
         Args:
-            rule: how they were chosen (best, averaged, moving average).
+            rule: the rule that chose them (best, averaged, moving average).
         """
         metadata = {"rule": rule, "step": str(step)}
         with explained(self.path, WEIGHTS, n_bytes(tensors)):
             weights.save_weights(self.path / WEIGHTS, tensors, metadata)
 
     def save_init(self, tensors: Mapping[str, torch.Tensor], origin: str) -> None:
-        """Keep the weights the run starts from, so that it needs no other run afterwards."""
+        """Saves the initial weights, so that the run needs no other run afterwards."""
         with explained(self.path, INIT, n_bytes(tensors)):
             weights.save_weights(self.path / INIT, tensors, {"origin": origin})
 
     def load_init(self) -> dict[str, torch.Tensor] | None:
-        """The weights the run starts from, if they came from another run."""
+        """The initial weights, if they are those of another run."""
         if not (self.path / INIT).exists():
             return None
         return weights.load_weights(self.path / INIT)[0]
 
     def has_weights(self) -> bool:
-        """Whether the weights to use are there and whole."""
+        """Whether the weights to use exist and are undamaged."""
         try:
             self.load_weights()
         except RunError:
@@ -245,7 +245,7 @@ class RunDir:
 
 
 def _require_vacant(path: Path) -> None:
-    """Refuse a place that holds anything but the first files of a start that was killed."""
+    """Refuses a directory with files other than the first ones of a killed start."""
     try:
         names = {entry.name for entry in path.iterdir()}
     except FileNotFoundError:
@@ -265,7 +265,7 @@ def _require_vacant(path: Path) -> None:
         raise RunError(f"{path} is not empty (it holds {listed}); choose another --out")
 
 
-def _require_begun(path: Path) -> None:
+def _require_started(path: Path) -> None:
     if not path.exists():
         raise RunError(f"{path} does not exist; give the directory that was --out in training")
     if not path.is_dir():
@@ -273,7 +273,7 @@ def _require_begun(path: Path) -> None:
     names = {entry.name for entry in path.iterdir()}
     if names & BEFORE_RUN_FILE and names <= BEFORE_RUN_FILE:
         raise RunError(
-            f"{path} holds a run that was stopped before it began; "
+            f"{path} holds a run that was stopped before it started; "
             f"start it again with `headway train RUN.toml --out {path}`"
         )
     if HEADER not in names:
@@ -284,19 +284,19 @@ def _require_begun(path: Path) -> None:
 
 
 def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any], int]:
-    """The version, facts and format of a header, once its format is known to be one we read."""
+    """The version, facts and format of a header in a format that this headway reads."""
     try:
         header = json.loads(content)
         number, writer = header["format"], header["headway"]
-        sound = isinstance(number, int) and number >= 1 and isinstance(writer, str)
+        is_valid = isinstance(number, int) and number >= 1 and isinstance(writer, str)
     except (ValueError, KeyError, TypeError):
-        sound = False
-    if sound and number > FORMAT:
+        is_valid = False
+    if is_valid and number > FORMAT:
         raise RunError(
             f"{path.parent} has format {number}, written by headway {writer}; this headway "
             f"({own_version()}) reads formats up to {FORMAT}; install headway {writer} or newer"
         )
-    if not sound or not isinstance(header.get("facts"), dict):
+    if not is_valid or not isinstance(header.get("facts"), dict):
         raise RunError(
             f"{path} is damaged; restore it from a copy, or train again with another --out"
         )

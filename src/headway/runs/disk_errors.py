@@ -1,6 +1,6 @@
-"""What the user reads when the disk refuses: one line with what is lost, what stands, what to do.
+"""Messages for failed writes: one line with the cause, the newest good checkpoint and the remedy.
 
-The writers themselves clean up and let the system's error through; it is caught here, at the door.
+The writers clean up and raise the system's error; this file turns it into a `RunError`.
 """
 
 import errno
@@ -20,10 +20,10 @@ FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 @contextmanager
 def explained(directory: Path, name: str, needed: int | None) -> Iterator[None]:
-    """Put into words what the system says while `name` is written into a run directory.
+    """Turns system errors while `name` is written into a run directory into `RunError`.
 
     Args:
-        needed: bytes to be written, None if they cannot be known.
+        needed: number of bytes to write, None if unknown.
     """
     try:
         yield
@@ -33,24 +33,24 @@ def explained(directory: Path, name: str, needed: int | None) -> Iterator[None]:
             raise
         reason = os.strerror(code).lower()
         if code in FULL:
-            need = "" if needed is None else f"{in_words(needed)} needed, "
+            need = "" if needed is None else f"{format_bytes(needed)} needed, "
             reason += f": {need}{_free(directory)}"
         raise RunError(
             f"cannot write {directory / name} ({reason}); "
-            f"{_standing(directory)}; {_remedy(code, directory)}"
+            f"{_newest_checkpoint(directory)}; {_remedy(code, directory)}"
         ) from error
 
 
 def _system_code(error: Exception) -> int | None:
-    """The errno behind an error. Libraries written in Rust wrap it in errors of their own."""
+    """The errno of an error. Libraries written in Rust wrap it in their own errors."""
     if isinstance(error, OSError):
         return error.errno
     wrapped = re.search(r"\(os error (\d+)\)", str(error))
     return int(wrapped[1]) if wrapped else None
 
 
-def in_words(n_bytes: int) -> str:
-    """A size as people say it: 999 bytes, 1.5 kB, 2.0 GB."""
+def format_bytes(n_bytes: int) -> str:
+    """A size with its unit: 999 bytes, 1.5 kB, 2.0 GB."""
     if n_bytes < 1000:
         return f"{n_bytes} bytes"
     size = n_bytes / 1000
@@ -63,12 +63,12 @@ def in_words(n_bytes: int) -> str:
 
 def _free(directory: Path) -> str:
     try:
-        return f"{in_words(shutil.disk_usage(directory).free)} free"
+        return f"{format_bytes(shutil.disk_usage(directory).free)} free"
     except OSError:
         return "free space unknown"
 
 
-def _standing(directory: Path) -> str:
+def _newest_checkpoint(directory: Path) -> str:
     try:
         step = newest_good(directory / "checkpoints")
     except RunError:
@@ -77,10 +77,10 @@ def _standing(directory: Path) -> str:
 
 
 def _remedy(code: int, directory: Path) -> str:
-    # Until run.toml is there nothing can be resumed, and the same command takes the rest over.
+    # Without run.toml nothing can be resumed, and the same command reuses the other files.
     again = f"`headway resume {directory}`"
     if not os.path.isfile(directory / "run.toml"):
-        again = "give the same command again"
+        again = "run the same command again"
     if code in FULL:
         return f"free some space, then {again}"
     if code in FORBIDDEN:

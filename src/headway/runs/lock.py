@@ -1,6 +1,6 @@
 """One writer at a time: an advisory lock that the kernel releases when its holder dies.
 
-Says who holds it; what is protected by it is the caller's business.
+It names its holder; the caller decides what it protects.
 """
 
 import json
@@ -18,7 +18,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _acquire(file: IO[bytes]) -> None:
-        # Windows forbids others to read locked bytes; a byte far beyond the end hides nothing.
+        # Windows forbids others to read locked bytes, so a byte far beyond the end is locked.
         file.seek(1 << 30)
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         file.seek(0)
@@ -33,7 +33,7 @@ _held: set[IO[bytes]] = set()
 
 
 def _leave_to_parent() -> None:
-    """Close inherited locks: a forked worker that outlives its killed parent must not hold them."""
+    """Closes inherited locks: a forked worker that outlives its parent must not hold them."""
     for file in _held:
         file.close()
     _held.clear()
@@ -45,10 +45,10 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, which lies in the directory it protects.
+    """Holds the lock file `path`, which is in the directory it protects.
 
     Raises:
-        RunError: somebody else holds it, or the file system offers no locks.
+        RunError: another process holds it, or the file system has no locks.
     """
     with open(path, "a+b") as file:
         try:

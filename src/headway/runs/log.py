@@ -1,7 +1,7 @@
-"""`log.jsonl`: one JSON object per line, in the order things happened.
+"""`log.jsonl`: one JSON object per line, in the order of the events.
 
 Non-finite numbers are written as Python's JSON writes them (NaN, Infinity) and come back as such.
-What is logged, and when, is for the callers to say.
+The callers decide what to log and when.
 """
 
 import json
@@ -17,10 +17,10 @@ from .older_formats import renamed
 
 
 class RunLog:
-    """The log of a run. A last line without its end is torn: a kill came in the middle of it.
+    """The log of a run. A last line without newline is torn: a kill interrupted its write.
 
     Args:
-        renamed_metrics: keys of a log of an older format, with what they are called now.
+        renamed_metrics: current name of each renamed key of an older format.
     """
 
     def __init__(self, path: Path, renamed_metrics: Mapping[str, str] | None = None) -> None:
@@ -28,7 +28,7 @@ class RunLog:
         self.renamed_metrics = renamed_metrics or {}
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Add one line; a killed process loses none that was added. After a kill, `cut` first."""
+        """Adds a line; a killed process loses no line that was added. After a kill, `cut` first."""
         text = json.dumps(record, ensure_ascii=False)
         # backslashreplace spells a lone surrogate the way JSON does.
         line = text.encode("utf-8", "backslashreplace") + b"\n"
@@ -39,11 +39,11 @@ class RunLog:
                     file.write(line)
             except OSError:
                 if self.path.exists():
-                    os.truncate(self.path, size)  # no half line for the next one to be glued to
+                    os.truncate(self.path, size)  # the next line must not follow half a line
                 raise
 
     def read(self) -> list[dict[str, Any]]:
-        """All whole records, with today's names of metrics; an absent log is empty.
+        """All complete records, with the current names of metrics; an absent log is empty.
 
         Raises:
             RunError: a line other than a torn last one is not a JSON object.
@@ -52,7 +52,7 @@ class RunLog:
         return [renamed(record, self.renamed_metrics) for record in records]
 
     def cut(self, after_step: int) -> None:
-        """Drop the records whose "step" is beyond `after_step`, and a torn last line."""
+        """Drops the records whose "step" is beyond `after_step`, and a torn last line."""
         content = self._content()
         kept = b"".join(
             line
@@ -64,7 +64,7 @@ class RunLog:
                 write_bytes(self.path, kept)
 
     def sync(self) -> None:
-        """Bring the log to the disk, so that no later checkpoint outlives it in a power cut."""
+        """Syncs the log to disk, so that no later checkpoint outlives it in a power cut."""
         if self.path.exists():
             with explained(self.path.parent, self.path.name, self.path.stat().st_size):
                 sync(self.path)
@@ -80,7 +80,7 @@ class RunLog:
             ) from error
 
     def _lines(self, content: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
-        """Each whole line, with its end, and its record."""
+        """Each complete line, with its newline, and its record."""
         for number, line in enumerate(content.split(b"\n")[:-1], 1):
             try:
                 record = json.loads(line)

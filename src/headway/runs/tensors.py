@@ -1,6 +1,6 @@
 """Named tensors to and from safetensors files. No pickle.
 
-Knows neither weights nor optimisers; `weights.py` and `checkpoint.py` say what they keep here.
+The meaning of the tensors is up to `weights.py` and `checkpoint.py`.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 def save_tensors(
     path: Path, tensors: Mapping[str, torch.Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write tensors of any device and layout; those that share memory are written one by one."""
+    """Writes tensors of any device and layout; those that share memory are written separately."""
     path.touch()
     mode = path.stat().st_mode
     save_file(_separate(tensors), path, dict(metadata or {}))
@@ -24,7 +24,7 @@ def save_tensors(
 
 
 def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """The tensors, on the CPU, and the metadata of a file.
+    """The tensors of a file, on the CPU, and its metadata.
 
     Raises:
         SafetensorError: the file is not whole.
@@ -39,7 +39,7 @@ def n_bytes(tensors: Mapping[str, torch.Tensor]) -> int:
 
 
 def update_digest(digest: hashlib.blake2b, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Feed names, types, shapes and contents to `digest`, in the order of the names."""
+    """Feeds names, types, shapes and contents to `digest`, in the order of the names."""
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name}\0{tensor.dtype}\0{tuple(tensor.shape)}\0".encode())
         flat = tensor.detach().cpu().contiguous().reshape(-1)

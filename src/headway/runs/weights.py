@@ -1,6 +1,6 @@
 """`model.safetensors`: the weights to use, and in its metadata the rule that chose them.
 
-One file, so that it can be copied alone; its checksum therefore travels inside it.
+It is one file that can be copied alone, so its checksum is in the metadata as well.
 """
 
 import hashlib

@@ -1,1 +1,1 @@
-"""Learning by gradient: the loop, one update, optimisers, schedules, resumable state."""
+"""Gradient training: the loop, one update, optimisers, schedules, resumable state."""

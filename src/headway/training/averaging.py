@@ -1,4 +1,4 @@
-"""Averages of checkpoints: at the end of a run, or of a finished run as a new one."""
+"""Averages of checkpoints: at the end of training, or of a finished run as a new run."""
 
 import shutil
 from pathlib import Path
@@ -15,11 +15,11 @@ from ..runs.directory import AVERAGED_FROM
 from .state import group
 
 
-def average_checkpoints(run: RunDir, steps: list[int], kind: str = "model") -> dict[str, Tensor]:
-    """Mean of the weights of some checkpoints, in double precision, as an ordinary model's."""
+def average_checkpoints(run: RunDir, steps: list[int], prefix: str = "model") -> dict[str, Tensor]:
+    """Mean of the weights of checkpoints, computed in double precision, with LoRA merged."""
     total: dict[str, Tensor] = {}
     for step in steps:
-        for name, value in group(run.load_checkpoint(step).tensors, kind).items():
+        for name, value in group(run.load_checkpoint(step).tensors, prefix).items():
             total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + value.double()
     return merged({name: (value / len(steps)).float() for name, value in total.items()})
 
@@ -27,25 +27,25 @@ def average_checkpoints(run: RunDir, steps: list[int], kind: str = "model") -> d
 def average(path: str | Path, last: int, out: str | Path) -> list[int]:
     """Makes the run directory `out`, whose weights are the mean of the newest `last` checkpoints.
 
-    Those of interruptions and of the clock do not count: where they fall is chance. The new run is
-    used like any other, but cannot be resumed.
+    Checkpoints of interruptions and of the clock do not count: their steps are accidental. The new
+    run is used like any other, but cannot be resumed.
 
     Returns:
         The steps of the checkpoints.
 
     Raises:
-        RunError: there are not so many checkpoints, or `out` holds something.
+        RunError: there are fewer checkpoints, or `out` is not empty.
     """
     run = RunDir.open(path)
     config = load_run_config(run)
-    there = [step for step in run.checkpoints() if config.train.plans_checkpoint(step)]
-    if not 1 <= last <= len(there):
-        listed = f": steps {', '.join(map(str, there))}" if there else ""
+    regular = [step for step in run.checkpoints() if config.train.plans_checkpoint(step)]
+    if not 1 <= last <= len(regular):
+        listed = f": steps {', '.join(map(str, regular))}" if regular else ""
         raise RunError(
-            f"{run.path} has {len(there)} regular checkpoints{listed}; the last {last} cannot be "
-            "averaged; ask for fewer, or train with a larger train.keep"
+            f"{run.path} has {len(regular)} regular checkpoints{listed}; the last {last} cannot be "
+            "averaged; choose fewer, or train with a larger train.keep"
         )
-    steps = there[-last:]
+    steps = regular[-last:]
     tensors = average_checkpoints(run, steps, "average" if config.train.ema else "model")
     new = RunDir.create(out, {**run.facts, AVERAGED_FROM: str(run.path.resolve())})
     with new.lock():
@@ -54,6 +54,6 @@ def average(path: str | Path, last: int, out: str | Path) -> list[int]:
         new.write_text("data.json", run.read_text("data.json"))
         new.save_weights(tensors, f"average of steps {', '.join(map(str, steps))}", steps[-1])
         new.log.append({"step": steps[-1], "finished": True})
-        # Last, because it is what makes the directory a run; in words of today's format.
+        # Last, because it makes the directory a run; written in the current format.
         new.write_text("run.toml", configs.to_toml(config))
     return steps

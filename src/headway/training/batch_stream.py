@@ -1,4 +1,4 @@
-"""Training examples as an endless stream of micro-batches, from any place in it."""
+"""Training examples as an endless stream of micro-batches, from any position."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,8 +15,8 @@ class BatchStream:
     """Micro-batches of a store, epoch after epoch.
 
     Args:
-        epoch: the store as an epoch sees it, and its batches; a pure function.
-        seed: with the epoch, what random segmentations depend on.
+        epoch: the store and the batches of an epoch; a pure function.
+        seed: random segmentations depend on it and on the epoch.
     """
 
     def __init__(
@@ -30,8 +30,8 @@ class BatchStream:
         self.seed, self.device = seed, device
 
     def after(self, epoch: int, batch: int) -> Iterator[tuple[int, int, Callable[[], Batch]]]:
-        """For ever from the place after `batch` micro-batches of `epoch`: the place reached, and
-        how to make the micro-batch."""
+        """Endless micro-batches after the first `batch` of `epoch`: the new position (epoch and
+        batch), and a function that makes the micro-batch."""
         while True:
             store, batches = self.epoch(epoch)
             for indices in batches.from_cursor(epoch, batch):
@@ -40,7 +40,7 @@ class BatchStream:
             epoch, batch = epoch + 1, 0
 
     def n_batches(self) -> int:
-        """Micro-batches of the first epoch."""
+        """Number of micro-batches in the first epoch."""
         return sum(1 for _ in self.epoch(0)[1].epoch(0))
 
     def _make(self, store: Store, epoch: int, indices: np.ndarray) -> Batch:

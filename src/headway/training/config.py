@@ -1,4 +1,4 @@
-"""What the run file may say about training."""
+"""The training settings of the run file."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -19,24 +19,25 @@ ScheduleName = Annotated[str, OneOf(lambda: SCHEDULES, _meanings)]
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How long, how fast and by what rule the model learns."""
+    """Length of training, optimiser, learning rate, validation and checkpoints."""
 
     steps: Annotated[int, Ge(1)] | None = None
-    """Number of updates. With none of `steps`, `epochs` and `minutes` a number of epochs is chosen
-    from the corpus size; with several, the smallest wins."""
+    """Number of updates. Without `steps`, `epochs` and `minutes` the number of epochs depends on
+    the corpus size; with several of them, the smallest limit applies."""
     epochs: Annotated[float, Gt(0)] | None = None
     """Passes over the training data."""
     minutes: Annotated[float, Gt(0)] | None = None
-    """A budget in minutes, validation included: a short measured start turns it into a number of
+    """A budget in minutes, validation included. A short timed trial turns it into a number of
     updates, which is recorded and shapes the schedule, so that resuming stays exact."""
     batch_tokens: Annotated[int, Ge(1)] | None = None
-    """Target tokens per update, padding included; source tokens are held to the same. BPE dropout
+    """Target tokens per update, padding included; source tokens have the same limit. BPE dropout
     makes examples a little longer than counted here."""
     accumulate: Annotated[int, Ge(1)] | None = None
-    """Micro-batches that an update is divided into, over all threads and processes together. Left
-    out, one for each thread of the CPU (they work side by side) or one on a GPU."""
+    """Number of micro-batches of an update, over all threads and processes together. Default: one
+    for each thread of the CPU (they run in parallel), one on a GPU."""
     optimizer: Literal["adamw", "adam", "adam_l2", "sgd"] = "adamw"
-    """`adam` has no decay, `adam_l2` adds decay to the gradient, `adamw` decays weights apart."""
+    """`adam` has no decay, `adam_l2` adds decay to the gradient, `adamw` decays the weights
+    themselves."""
     lr: Annotated[float, Gt(0)] | None = None
     """Peak learning rate."""
     schedule: ScheduleName = "cosine"
@@ -48,40 +49,41 @@ class TrainConfig:
     eps: Annotated[float, Gt(0)] = 1e-9
     """Adam's epsilon."""
     momentum: Annotated[float, Ge(0), Lt(1)] = 0.9
-    """Of `sgd`."""
+    """Momentum of `sgd`."""
     weight_decay: Annotated[float, Ge(0)] = 0.01
-    """For `adamw`, `adam_l2` and `sgd`; matrices only, never biases and norms."""
+    """Decay of `adamw`, `adam_l2` and `sgd`, on matrices only, never on biases and norms."""
     clip: Annotated[float, Ge(0)] = 1.0
-    """Largest norm of the gradient; 0 turns clipping off."""
+    """Largest norm of the gradient; 0 disables clipping."""
     label_smoothing: Annotated[float, Ge(0), Lt(1)] | None = None
-    """Share of the target's probability spread over the vocabulary. Left out: 0.1 for `translate`,
-    0 otherwise."""
+    """Share of the target's probability spread over the vocabulary. Default: 0.1 for `translate`,
+    else 0."""
     ema: Annotated[float, Ge(0), Lt(1)] = 0.0
-    """Decay of a moving average of the weights, which is then what is validated and kept; 0 is
-    off."""
+    """Decay of a moving average of the weights. The average is validated and kept in place of the
+    weights; 0 disables it."""
     average: Annotated[int, Ge(1)] = 1
-    """At the end, average the weights of the last so many checkpoints; 1 is off."""
+    """Number of last checkpoints whose weights are averaged at the end; 1 disables averaging."""
     choose: Literal["best", "last"] = "best"
     """Without averaging: keep the weights of the best validation, or the last."""
     metric: str = "auto"
-    """What a validation is judged by: `loss` or a metric of the task (`bleu`, `chrf`, `accuracy`);
-    `auto` is the task's own choice."""
+    """The metric that ranks validations: `loss` or a metric of the task (`bleu`, `chrf`,
+    `accuracy`); `auto` is the default of the task."""
     evaluate_every: Annotated[int, Ge(1)] | None = None
     """Updates between validations; each ends with a checkpoint."""
     evaluate_sample: Annotated[int, Ge(1)] = 500
-    """Validation examples that are decoded each time (the loss is taken on all)."""
+    """Number of examples decoded at each validation (the loss uses all)."""
     patience: Annotated[int, Ge(1)] | None = None
-    """Stop after so many validations without a better one; left out, never."""
+    """Number of validations without an improvement after which training stops. Default: no
+    limit."""
     keep: Annotated[int, Ge(1)] = 3
     """Checkpoints kept for resuming."""
     precision: Literal["fp32", "bf16"] = "fp32"
-    """`bf16` computes in bfloat16 where the hardware has it; weights stay in fp32."""
+    """`bf16` computes in bfloat16 if the hardware has it; weights stay in fp32."""
     compile: Literal["auto", "on", "off"] = "auto"
-    """`torch.compile`: `auto` uses it on CUDA only, where it wins; without a working compiler it is
-    left out with a note."""
+    """`torch.compile`: `auto` uses it on CUDA only, where it is faster; without a working compiler
+    it is skipped with a note."""
     tensorboard: bool = False
     """Also write TensorBoard files into the run directory."""
 
     def plans_checkpoint(self, step: int) -> bool:
-        """Whether a checkpoint is planned at a step: an interruption's must not enter averages."""
+        """Whether a checkpoint is planned at a step; averages leave out those of interruptions."""
         return step % (self.evaluate_every or 1) == 0 or step == self.steps

@@ -1,4 +1,4 @@
-"""What every step of a training run shares: its directory, run file, processes and notes."""
+"""`TrainingContext`: directory, run file, processes and notes that all steps of a run share."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,13 +16,13 @@ from .progress import Display
 
 @dataclass
 class TrainingContext:
-    """One sitting of a run, from its start or from where it is resumed.
+    """One session of a run, from its start or from a checkpoint.
 
     Attributes:
-        config: the run file, with whatever it leaves open.
+        config: the run file as written, not resolved.
         group: the processes that train together.
         examples: number of examples of each prepared set.
-        notes: what was said about the data and about the settings chosen, by heading.
+        notes: notes about the data and about the settings chosen, by heading.
     """
 
     run: RunDir
@@ -51,16 +51,16 @@ class TrainingContext:
         self.notes[heading].append(text)
 
     def log_start(self, step: int) -> None:
-        """Logs the amounts of data and the notes of this sitting."""
+        """Logs the numbers of examples and the notes of this session."""
         if self.group.is_first:
             self.run.log.append({"step": step, "examples": self.examples, "notes": self.notes})
 
     def log_end(self, step: int) -> None:
-        """Logs that nothing is left to do."""
+        """Logs that the run is finished."""
         if self.group.is_first:
             self.run.log.append({"step": step, "finished": True})
 
     def is_finished(self) -> bool:
-        """Whether the log says that nothing is left to do."""
+        """Whether the log says that the run is finished."""
         records = self.run.log.read()
         return bool(records) and records[-1].get("finished") is True

@@ -1,4 +1,4 @@
-"""Runs whose model counts the training data once, in place of updates."""
+"""Runs of counting models: one pass over the training data, no updates."""
 
 import time
 from dataclasses import fields
@@ -20,7 +20,7 @@ from .resolve import make_validator, model_line, resolve_model
 def count_run(
     context: TrainingContext, task: Task, training: Prepared, validation: Prepared | None
 ) -> None:
-    """Counts, saves and validates the model; an unfinished run counts again."""
+    """Counts, saves and validates the model; an unfinished run counts anew."""
     if not context.group.is_first or (context.run.has_weights() and context.is_finished()):
         return
     started, family = time.perf_counter(), FAMILIES[context.config.model.family]
@@ -28,7 +28,7 @@ def count_run(
     if context.config.init is not None:
         raise ConfigError(
             f"init = {context.config.init!r} has no meaning for model.family = {family.name!r}, "
-            "which learns by counting from nothing; leave it out"
+            "which counts from scratch; leave it out"
         )
     config = resolve_model(context.config, task, len(training.store))
     context.run.write_text("run.toml", configs.to_toml(config))
@@ -61,27 +61,27 @@ def _validate(
     record: dict[str, Any] = {"minutes": (time.perf_counter() - started) / 60.0}
     validator = make_validator(context.config, task, validation, config.train)
     if validator is not None:
-        found = validator(task.objective(model, 0.0))
-        context.display.validation(0, found.figures, is_best=True)
-        context.display.samples(found.samples)
-        record |= {**found.figures, "samples": found.samples}
+        result = validator(task.objective(model, 0.0))
+        context.display.validation(0, result.figures, is_best=True)
+        context.display.samples(result.samples)
+        record |= {**result.figures, "samples": result.samples}
     journal.append(0, record)
     journal.close()
     context.display.close()
 
 
 def _note_unused(context: TrainingContext, settings: TrainConfig) -> None:
-    """Notes which settings a counting model ignores."""
+    """Notes the settings that a counting model ignores."""
     usual, used = TrainConfig(), ("metric", "evaluate_sample", "tensorboard")
-    given = [
+    unused = [
         f"train.{field.name}"
         for field in fields(settings)
         if field.name not in used and getattr(settings, field.name) != getattr(usual, field.name)
     ]
     if any(corpus.weight != 1.0 for corpus in context.corpora("train")):
-        given.append("data.train.weight")
+        unused.append("data.train.weight")
     if context.config.text.dropout:
-        given.append("text.dropout")
-    if given:
+        unused.append("text.dropout")
+    if unused:
         family = context.config.model.family
-        context.note("Settings", f"{', '.join(given)} not used: {family} learns by counting")
+        context.note("Settings", f"{', '.join(unused)} not used: {family} learns by counting")

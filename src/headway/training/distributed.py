@@ -1,4 +1,4 @@
-"""One process or several under `torchrun`: PyTorch's own distributed engine, nothing home-made."""
+"""One process, or several under `torchrun` with PyTorch's distributed engine."""
 
 import os
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ PATIENCE = timedelta(days=2)
 
 @dataclass(frozen=True)
 class Processes:
-    """Which of how many processes this is."""
+    """Rank of this process and number of processes."""
 
     rank: int = 0
     world: int = 1
 
     @property
     def is_first(self) -> bool:
-        """The process that writes, prints and decodes."""
+        """Whether this is the process that writes, prints and decodes."""
         return self.rank == 0
 
     def sum(self, values: list[float]) -> list[float]:
@@ -45,7 +45,7 @@ class Processes:
         return DistributedDataParallel(module, find_unused_parameters=may_rest)
 
     def share(self, value: T) -> T:
-        """The first process's value (plain data), for all."""
+        """The value of the first process (plain data), in all processes."""
         if self.world == 1:
             return value
         box = [value]
@@ -53,14 +53,14 @@ class Processes:
         return box[0]
 
     def wait(self) -> None:
-        """Until all have come here."""
+        """Waits until all processes have called it."""
         if self.world > 1:
             dist.barrier()
 
 
 @contextmanager
 def processes() -> Iterator[Processes]:
-    """Joins the group `torchrun` has made, if there is one, and leaves it at the end."""
+    """Joins the process group of `torchrun`, if there is one, and leaves it at the end."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         yield Processes()

@@ -1,4 +1,4 @@
-"""From a run file and prepared data to a `TrainingJob`, with nothing left open in its settings."""
+"""Builds a `TrainingJob` with resolved settings from a run file and prepared data."""
 
 import json
 from collections.abc import Callable
@@ -38,7 +38,7 @@ PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
 def build_job(
     context: TrainingContext, task: Task, training: Prepared, validation: Prepared | None
 ) -> TrainingJob:
-    """The job from its beginning; the run file with all that was chosen is written to the run."""
+    """The job before its first update; writes the resolved run file to the run."""
     n_examples = len(training.store)
     config = resolve_model(context.config, task, n_examples)
     model = _build_model(context, config, task)
@@ -63,13 +63,13 @@ def restore_checkpoint(context: TrainingContext, job: TrainingJob) -> None:
     if saved is not None:
         unpack(saved.tensors, job.model, job.updater.optimizer, job.average)
         job.progress = Progress.from_json(saved.state["progress"])
-        context.display.note(f"going on after step {saved.step} of {job.total}")
+        context.display.note(f"continuing after step {saved.step} of {job.total}")
     if context.group.is_first:
         context.run.log.cut(job.progress.step if saved else -1)
 
 
 class _JobBuilder:
-    """Makes jobs of one run: a throw-away one to measure the speed with, then the real one."""
+    """Makes the jobs of one run: a trial to measure the speed, then the real one."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class _JobBuilder:
         objective = self.task.objective(model, settings.label_smoothing or 0.0).train()
         optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
         is_compiled = compile_model(model, settings.compile, device, context.display.note)
-        # Side by side is for the cores of a CPU, and the compiler is not made for threads.
+        # Parallel micro-batches use the cores of a CPU; compiled models do not support threads.
         is_plain = device.type == "cpu" and not is_compiled
         workers = min(settings.accumulate or 1, torch.get_num_threads()) if is_plain else 1
         return TrainingJob(
@@ -119,7 +119,7 @@ class _JobBuilder:
 
 
 def _build_model(context: TrainingContext, config: RunConfig, task: Task) -> Any:
-    """The model with the weights it starts from, those that are not trained frozen."""
+    """The model with its initial weights; weights that are not trained are frozen."""
     model = build_model(config.model, task.vocabularies)
     tensors = context.run.load_init()
     if tensors is None:
@@ -137,14 +137,14 @@ def _with_sizes(context: TrainingContext, settings: TrainConfig, n_parameters: i
     """The settings with batch size, learning rate and micro-batches filled in."""
     world = context.group.world
     on_cpu = context.device.type == "cpu"
-    is_fine = context.config.init is not None and context.config.tune.mode == "full"
+    is_finetuned = context.config.init is not None and context.config.tune.mode == "full"
     workers = torch.get_num_threads() if on_cpu else 1
-    sized = fill_sizes(settings, n_parameters, workers, is_fine)
+    sized = fill_sizes(settings, n_parameters, workers, is_finetuned)
     if settings.accumulate is None and world > 1:
         sized = replace(sized, accumulate=world)
     if (sized.accumulate or 1) % world:
         raise ConfigError(
-            f"train.accumulate={sized.accumulate} micro-batches cannot be shared by {world} "
+            f"train.accumulate={sized.accumulate} micro-batches cannot be divided among {world} "
             f"processes; try train.accumulate={world}"
         )
     return sized
@@ -153,11 +153,11 @@ def _with_sizes(context: TrainingContext, settings: TrainConfig, n_parameters: i
 def _with_length(
     context: TrainingContext, settings: TrainConfig, n_examples: int, builder: _JobBuilder
 ) -> TrainConfig:
-    """The settings with the number of updates and what follows from it, decided once."""
+    """The settings with the number of updates, warm-up and validations, planned once per run."""
     run = context.run
     if context.group.is_first and not (run.path / PLAN).exists():
         if settings.minutes:
-            context.display.note(f"measuring what {settings.minutes:g} minutes allow")
+            context.display.note(f"measuring the number of updates in {settings.minutes:g} minutes")
         trial = replace(settings, steps=1, warmup=1)
         measure = TimedTrial(lambda: builder.build(trial), context.group.world)
         is_warm = context.config.init is not None
@@ -190,12 +190,12 @@ def _make_stream(
 def _announce(
     context: TrainingContext, config: RunConfig, n_parameters: int, n_trained: int
 ) -> None:
-    """Notes what was chosen."""
+    """Notes the resolved settings."""
     t = config.train
     if n_trained < n_parameters:
         share = 100 * n_trained / n_parameters
-        how = f'tune.mode = "{config.tune.mode}"'
-        context.note("Settings", f"{how}: {n_trained:,} of these ({share:.2f}%) are trained")
+        mode = f'tune.mode = "{config.tune.mode}"'
+        context.note("Settings", f"{mode}: {n_trained:,} of these ({share:.2f}%) are trained")
     context.note(
         "Settings",
         f"{t.steps} updates of {t.batch_tokens} tokens in {t.accumulate} parts, {t.optimizer} "

@@ -1,4 +1,4 @@
-"""What a run writes down as it goes: `log.jsonl` always, TensorBoard files on request."""
+"""The record of a run: `log.jsonl` always, TensorBoard files on request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from ..runs import RunDir
 
 
 class Journal:
-    """Records by step.
+    """Writes records by step.
 
     Args:
         tensorboard: also write TensorBoard files into the run directory.
-        step: where the run stands; what TensorBoard has beyond it is forgotten.
+        step: the current step; TensorBoard discards its records beyond it.
     """
 
     def __init__(self, run: RunDir, tensorboard: bool, step: int) -> None:
@@ -35,7 +35,7 @@ class Journal:
 
 
 def summary_writer() -> Any:
-    """TensorBoard's class of that name.
+    """The class `SummaryWriter` of TensorBoard.
 
     Raises:
         MissingExtra: TensorBoard is not installed.

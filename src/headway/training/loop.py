@@ -1,7 +1,6 @@
-"""The loop: updates, validations, checkpoints, until the planned number of updates is reached.
+"""The loop: updates, validations and checkpoints up to the planned number of updates.
 
-Everything it needs is handed to it in a `TrainingJob`; data, processes, precision and compilation
-are set up by the caller.
+Its input is a `TrainingJob`; the caller sets up data, processes, precision and compilation.
 """
 
 import math
@@ -29,20 +28,23 @@ from .state import MovingAverage, Progress, group, pack
 from .update import Update, Updater
 
 LOG_SECONDS = 2.0
-SAVE_SECONDS = 300.0  # at most so much work is lost between validations
+SAVE_SECONDS = 300.0  # the most work that a kill between validations loses
 
 
 class Stream(Protocol):
-    """Micro-batches in an order that a place in it can be named."""
+    """Micro-batches in a fixed order, from any position."""
 
     def after(self, epoch: int, batch: int) -> Iterator[tuple[int, int, Callable[[], Batch]]]:
-        """For ever from the place after `batch` micro-batches of `epoch`: the place reached, and
-        how to make the micro-batch, if this process is the one that needs it."""
+        """Endless micro-batches after the first `batch` of `epoch`.
+
+        Yields the new position (epoch and batch) and a function that makes the micro-batch, so that
+        a process makes only its own.
+        """
         ...
 
 
 class Interrupted(HeadwayError):
-    """Stopped by a signal, after saving; the exit code is the one shells expect."""
+    """A signal stopped the run after saving; the exit code is that of shells, 128 + signal."""
 
     def __init__(self, message: str, number: int) -> None:
         super().__init__(message)
@@ -51,7 +53,7 @@ class Interrupted(HeadwayError):
 
 @dataclass
 class TrainingJob:
-    """A training run, ready to go. `config` has nothing left open."""
+    """A training run, ready to start. `config` is resolved."""
 
     run: RunDir
     config: TrainConfig
@@ -85,7 +87,7 @@ def fit(job: TrainingJob) -> None:
 
 
 def _train(job: TrainingJob, clock: "ThroughputLog", caught: list[int]) -> None:
-    """Updates until the end, or until a signal was caught."""
+    """Runs updates until the end or until a signal is caught."""
     progress = job.progress
     for batches in _updates(job):
         lr = _learning_rate(job)
@@ -115,7 +117,7 @@ def _learning_rate(job: TrainingJob) -> float:
 
 
 def _updates(job: TrainingJob) -> Iterator[list[tuple[int, Batch]]]:
-    """This process's micro-batches of one update after another; moves the cursor."""
+    """This process's micro-batches of each update; advances epoch and batch of the progress."""
     stream = job.batches.after(job.progress.epoch, job.progress.batch)
     while True:
         mine = []
@@ -140,7 +142,7 @@ def _advance(job: TrainingJob, result: Update) -> None:
 
 
 class ThroughputLog:
-    """Time spent, and the lines of figures every few seconds."""
+    """Measures the time spent and logs the figures every few seconds."""
 
     def __init__(self, progress: Progress, journal: Journal) -> None:
         self.progress = progress
@@ -168,7 +170,7 @@ class ThroughputLog:
         rate = self.tokens / (now - self.last)
         steps_left = job.total - self.progress.step
         figures = {
-            **{k: sum(one[k] for one in self.losses) / len(self.losses) for k in self.losses[0]},
+            **{k: sum(loss[k] for loss in self.losses) / len(self.losses) for k in self.losses[0]},
             "lr": lr,
             "tokens_per_second": rate,
             "seconds_left": steps_left * (now - self.last) / len(self.losses),
@@ -189,13 +191,14 @@ class ThroughputLog:
 
 
 def _parts(result: Update) -> dict[str, float]:
-    """The parts of the loss, where there are several."""
-    is_one = len(result.losses) == 1
-    return {} if is_one else {f"{name}_loss": value for name, value in result.losses.items()}
+    """The parts of the loss, if there are several."""
+    if len(result.losses) == 1:
+        return {}
+    return {f"{name}_loss": value for name, value in result.losses.items()}
 
 
 def _evaluate(job: TrainingJob, clock: ThroughputLog) -> None:
-    """Validates on the first process and tells the others what came out."""
+    """Validates on the first process and shares the result with the others."""
     progress = job.progress
     if job.validator is None:
         return
@@ -270,26 +273,26 @@ def _is_over(job: TrainingJob) -> bool:
 
 
 def _finish(job: TrainingJob) -> None:
-    """Writes the weights to use, where the best validation has not already."""
+    """Writes the weights to use, unless the best validation has already."""
     if not job.processes.is_first:
         return
-    kind = "average" if job.average else "model"
+    prefix = "average" if job.average else "model"
     if job.config.average > 1:
         regular = [step for step in job.run.checkpoints() if job.config.plans_checkpoint(step)]
         steps = [step for step in regular[-job.config.average :] if _is_whole(job, step)]
         rule = "average of steps " + ", ".join(map(str, steps))
-        _save_weights(job, average_checkpoints(job.run, steps, kind), rule)
+        _save_weights(job, average_checkpoints(job.run, steps, prefix), rule)
     elif job.validator is None or job.config.choose == "last":
         own = job.average.tensors if job.average else weights_of(job.model)
         _save_weights(job, own, "last")
     elif not job.run.has_weights() and _is_whole(job, job.progress.best_step):
         best = job.progress.best_step
-        tensors = group(job.run.load_checkpoint(best).tensors, kind)
+        tensors = group(job.run.load_checkpoint(best).tensors, prefix)
         _save_weights(job, tensors, f"best by {job.validator.metric}", best)
 
 
 def _is_whole(job: TrainingJob, step: int) -> bool:
-    """Whether a checkpoint can be used; if not, says so."""
+    """Whether a checkpoint is undamaged; notes it if not."""
     try:
         job.run.load_checkpoint(step)
     except RunError as error:
@@ -300,7 +303,7 @@ def _is_whole(job: TrainingJob, step: int) -> bool:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Collects the first SIGINT or SIGTERM instead of dying; a second one is not held back."""
+    """Collects the first SIGINT or SIGTERM; the second one has its usual effect."""
     caught: list[int] = []
     before: dict[int, Any] = {}
 
@@ -311,7 +314,7 @@ def _signals() -> Iterator[list[int]]:
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             before[number] = signal.signal(number, catch)
-    except ValueError:  # not the main thread: leave signals to whoever owns it
+    except ValueError:  # not the main thread, which owns the signals
         yield caught
         return
     try:
@@ -324,7 +327,7 @@ def _signals() -> Iterator[list[int]]:
 def _should_stop_or_save(
     job: TrainingJob, caught: list[int], clock: ThroughputLog
 ) -> tuple[bool, bool]:
-    """Whether to stop and whether to save: all processes must do so at the same update."""
+    """Whether to stop and whether to save; all processes must do so at the same update."""
     is_due = job.processes.is_first and clock.unsaved() > SAVE_SECONDS
     stop, save = job.processes.sum([float(bool(caught)), float(is_due)])
     return stop > 0, save > 0
@@ -333,6 +336,6 @@ def _should_stop_or_save(
 def _interruption(job: TrainingJob, number: int) -> Interrupted:
     return Interrupted(
         f"stopped at step {job.progress.step} of {job.total}, saved; "
-        f"go on with: headway resume {job.run.path}",
+        f"continue with: headway resume {job.run.path}",
         number,
     )

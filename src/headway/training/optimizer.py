@@ -9,7 +9,7 @@ from .config import TrainConfig
 
 
 def make_optimizer(model: nn.Module, config: TrainConfig, lr: float) -> torch.optim.Optimizer:
-    """The run file's optimiser; the fused kernels, which are the fast ones on a CPU too."""
+    """The optimiser of the run file, with fused kernels, which are fastest on a CPU too."""
     groups = _groups(model.parameters(), 0.0 if config.optimizer == "adam" else config.weight_decay)
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=lr, momentum=config.momentum, fused=True)
@@ -18,9 +18,9 @@ def make_optimizer(model: nn.Module, config: TrainConfig, lr: float) -> torch.op
 
 
 def _groups(parameters: Iterable[nn.Parameter], decay: float) -> list[dict[str, object]]:
-    """Biases and norm gains have one dimension and are not decayed."""
-    chosen = [p for p in parameters if p.requires_grad]
+    """Parameter groups; biases and norm gains have one dimension and no decay."""
+    trained = [p for p in parameters if p.requires_grad]
     return [
-        {"params": [p for p in chosen if p.ndim > 1], "weight_decay": decay},
-        {"params": [p for p in chosen if p.ndim <= 1], "weight_decay": 0.0},
+        {"params": [p for p in trained if p.ndim > 1], "weight_decay": decay},
+        {"params": [p for p in trained if p.ndim <= 1], "weight_decay": 0.0},
     ]

@@ -1,7 +1,7 @@
-"""What the run file left open, chosen from the corpus and the model, and the number of updates.
+"""Defaults of open settings, from the corpus and the model, and the number of updates.
 
-A budget in minutes becomes a number of updates here, by a short measured start; from then on a run
-in minutes is a run in steps, so that the schedule has a shape and resuming stays exact.
+A short timed trial turns a budget in minutes into a number of updates. From then on such a run
+equals one with `steps`, so that the schedule has a shape and resuming stays exact.
 """
 
 import math
@@ -14,25 +14,25 @@ from .config import TrainConfig
 
 MEASURED_SHARE = 0.02  # of the budget
 MEASURED_SECONDS = (2.0, 20.0)
-MARGIN = 0.97  # what is planned for; the rest is for checkpoints and a busy machine
+MARGIN = 0.97  # of the budget; the rest is for checkpoints and a busy machine
 VALIDATIONS = 10
 SMALLEST = 128  # tokens of a micro-batch; below it two workers are no faster than one
 
 
 def fill_sizes(
-    config: TrainConfig, n_parameters: int, workers: int, is_fine: bool = False
+    config: TrainConfig, n_parameters: int, workers: int, is_finetuned: bool = False
 ) -> TrainConfig:
-    """Batch and learning rate from the size of the model, micro-batches from who works on them.
+    """Fills in batch size and learning rate from the model size, micro-batches from the workers.
 
     Args:
-        is_fine: all of a trained model is trained on: with a tenth of the rate, so that it does not
-            forget.
+        is_finetuned: all weights of a trained model are trained further, with a tenth of the usual
+            rate, so that it does not forget.
     """
     small, medium = n_parameters < 10_000_000, n_parameters < 40_000_000
     tokens = config.batch_tokens or (2048 if small else 4096 if medium else 8192)
     accumulate = config.accumulate or min(workers, max(1, tokens // SMALLEST))
     usual = 3e-3 if small else 1e-3 if medium else 5e-4
-    lr = config.lr or (usual / 10 if is_fine else usual)
+    lr = config.lr or (usual / 10 if is_finetuned else usual)
     return replace(config, batch_tokens=tokens, accumulate=accumulate, lr=lr)
 
 
@@ -41,18 +41,18 @@ def fill_length(
     n_examples: int,
     batches_per_epoch: Callable[[], int],
     measure: "Measure",
-    is_begun: bool = False,
+    is_warm: bool = False,
 ) -> TrainConfig:
-    """Number of updates, warm-up and the distance of validations: afterwards nothing is open.
+    """Fills in number of updates, warm-up and updates between validations: all is resolved then.
 
     Args:
-        is_begun: the model starts from a trained one and needs fewer passes.
+        is_warm: the model starts from a trained one and needs fewer epochs.
     """
     limits = [config.steps] if config.steps else []
     epochs = config.epochs
     if not (config.steps or config.epochs or config.minutes):
-        most, amount = (20, 200_000) if is_begun else (60, 900_000)
-        epochs = min(most, max(3, round(amount / n_examples)))
+        most, seen = (20, 200_000) if is_warm else (60, 900_000)
+        epochs = min(most, max(3, round(seen / n_examples)))
     if epochs:
         per_epoch = batches_per_epoch() / (config.accumulate or 1)
         limits.append(max(1, math.ceil(epochs * per_epoch)))
@@ -67,11 +67,11 @@ def fill_length(
 
 
 class Measure(ABC):
-    """A measured start, on a model that is thrown away afterwards."""
+    """Times updates and validations of a trial model, which is discarded afterwards."""
 
     @abstractmethod
     def start(self) -> None:
-        """Makes the model."""
+        """Makes the trial model."""
 
     @abstractmethod
     def update(self, number: int) -> None: ...
@@ -80,7 +80,7 @@ class Measure(ABC):
     def validate(self) -> None: ...
 
     def seconds_per_step(self, budget: float) -> float:
-        """Mean over different batches, after a few that warm up caches and allocator."""
+        """Mean time over different batches, after a few that warm up caches and allocator."""
         low, high = MEASURED_SECONDS
         allowed = min(max(budget * MEASURED_SHARE, low), high)
         for n in range(1, 4):

@@ -1,4 +1,4 @@
-"""What a person sees while a model learns: a live bar on a terminal, plain lines elsewhere."""
+"""Progress output of training: a live bar on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -10,27 +10,27 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 
 class Display(Protocol):
-    """Told what happens; decides what to show."""
+    """Receives the events of training and decides which to show."""
 
     def note(self, text: str) -> None:
-        """Something worth a line."""
+        """Shows a line of text."""
         ...
 
     def update(self, step: int, total: int, figures: Mapping[str, float]) -> None:
-        """After an update: loss, lr, tokens_per_second, seconds_left."""
+        """Shows an update; figures: loss, lr, tokens_per_second, seconds_left."""
         ...
 
     def validation(self, step: int, figures: Mapping[str, float], is_best: bool) -> None: ...
 
     def samples(self, rows: list[tuple[str, str, str]]) -> None:
-        """Source, output, reference."""
+        """Shows rows of source, output and reference."""
         ...
 
     def close(self) -> None: ...
 
 
 class Silent:
-    """Shows nothing: library use, and all processes but the first."""
+    """Shows nothing; for library use and all processes but the first."""
 
     def note(self, text: str) -> None: ...
 
@@ -44,7 +44,7 @@ class Silent:
 
 
 class LineDisplay:
-    """One line now and then, for logs and pipes."""
+    """A line every few seconds, for logs and pipes."""
 
     def __init__(self, seconds: float = 15.0) -> None:
         self.seconds = seconds
@@ -59,8 +59,8 @@ class LineDisplay:
             self.note(f"step {step}/{total}  {_figures(figures)}")
 
     def validation(self, step: int, figures: Mapping[str, float], is_best: bool) -> None:
-        shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items())
-        self.note(f"step {step}  validation: {shown}{'  (best)' if is_best else ''}")
+        scores = "  ".join(f"{name} {value:.4g}" for name, value in figures.items())
+        self.note(f"step {step}  validation: {scores}{'  (best)' if is_best else ''}")
 
     def samples(self, rows: list[tuple[str, str, str]]) -> None:
         for row in rows:
@@ -100,7 +100,7 @@ class Live(LineDisplay):
 
 
 def make_display() -> Display:
-    """For standard error as it is now."""
+    """A live bar if standard error is a terminal, else plain lines."""
     return Live() if sys.stderr.isatty() else LineDisplay()
 
 
@@ -112,7 +112,7 @@ def _figures(figures: Mapping[str, float]) -> str:
 
 
 def clock(seconds: float) -> str:
-    """`1:02:03`, or `2:03` below an hour."""
+    """A duration as `1:02:03`, or `2:03` below an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

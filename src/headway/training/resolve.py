@@ -1,4 +1,4 @@
-"""Parts of a run that follow from its run file and its data, however the model learns."""
+"""Resolved model, validator and summary line of a run, for gradient training and counting."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from .config import TrainConfig
 
 
 def resolve_model(config: RunConfig, task: Task, n_examples: int) -> RunConfig:
-    """The run file with nothing left open in its model."""
+    """The run file with a resolved model."""
     try:
         model = config.model.resolve(n_examples, task.vocabularies)
     except ValueError as error:
@@ -25,9 +25,9 @@ def make_validator(
     """The validator of a prepared set, if there is one."""
     if validation is None:
         return None
-    # Greedy whatever the method: quick, and nothing in it is drawn.
-    taken = [name for name, setting in SETTINGS.items() if setting.validation]
-    greedy = SearchConfig(beam=1, **{name: getattr(config.search, name) for name in taken})
+    # Always greedy: fast and not random.
+    used = [name for name, setting in SETTINGS.items() if setting.validation]
+    greedy = SearchConfig(beam=1, **{name: getattr(config.search, name) for name in used})
     return task.validator(
         validation.store,
         config.data,
@@ -38,7 +38,7 @@ def make_validator(
 
 
 def model_line(config: RunConfig, n_examples: int, n_parameters: int, task: Task) -> str:
-    """The model, its size, its vocabulary and its examples, in one line."""
+    """One line with the model's name, number of parameters, vocabulary and number of examples."""
     vocabularies = task.vocabularies
     size = str(vocabularies.source)
     if not vocabularies.shared:

@@ -1,6 +1,6 @@
-"""The data side of a training run: codecs and prepared stores.
+"""The data of a training run: codecs and prepared stores.
 
-Each is read again if the run or the cache has it, and made if not.
+Each is read if the run or the cache has it, else made.
 """
 
 import json
@@ -50,9 +50,9 @@ def prepare_data(
 
 
 def _adopt(context: TrainingContext, task: Task, origin: RunDir) -> Task:
-    """The task with the vocabulary of another run, whose weights are kept to start from.
+    """The task with the vocabulary of another run, whose weights are saved as initial weights.
 
-    A head is kept only where it would answer as it did; a new one is drawn otherwise.
+    The head is kept only if task and codecs are the same; otherwise a new one is drawn.
     """
     parent, objective = load_run_config(origin), context.config.objective_name
     task = task.adopt_codecs(origin.codecs, lambda: _rows(context))
@@ -71,7 +71,7 @@ def _adopt(context: TrainingContext, task: Task, origin: RunDir) -> Task:
 
 
 def _is_same(task: Task, origin: RunDir) -> bool:
-    """Whether codecs encode as those of another run of the same task."""
+    """Whether the codecs encode like those of another run of the same task."""
     others, mine = task.load_codecs(origin.codecs).codecs, task.codecs
     return mine.keys() == others.keys() and all(
         mine[name].fingerprint() == others[name].fingerprint() for name in mine
@@ -112,14 +112,14 @@ def _prepare(
 
 
 def _check_data(context: TrainingContext, keys: dict[str, str], inexact: bool) -> None:
-    """Refuses data that changed since the run began; at the beginning writes down which."""
+    """Refuses data that changed since the run started; a new run records its data."""
     if (context.run.path / DATA).exists():
         before = json.loads(context.run.read_text(DATA))
         changed = [name for name, key in keys.items() if key != before.get(name)]
         if changed and not inexact:
             raise RunError(
-                f"data.{' and data.'.join(changed)} changed since {context.run.path} began; "
-                "restore the files, or add --inexact to go on with the new ones"
+                f"data.{' and data.'.join(changed)} changed since {context.run.path} started; "
+                "restore the files, or add --inexact to continue with the new ones"
             )
     if context.group.is_first:
         context.run.write_text(DATA, json.dumps(keys, indent=2) + "\n")

@@ -1,7 +1,7 @@
 """Randomness from the run's seed alone.
 
-What a micro-batch draws depends on (seed, update, its index in the whole update), so that resuming,
-accumulating, threads and processes draw what one uninterrupted thread draws.
+The random numbers of a micro-batch depend on (seed, update, index in the whole update), so that
+resuming, accumulating, threads and processes draw the same as one uninterrupted thread.
 """
 
 import numpy as np
@@ -14,5 +14,5 @@ def microbatch_seed(seed: int, update: int, index: int) -> int:
 
 
 def seed_start(seed: int) -> None:
-    """For the initial weights."""
+    """Seeds torch for the initial weights."""
     torch.manual_seed(int(np.random.SeedSequence([seed]).generate_state(1, np.uint64)[0]))

@@ -1,7 +1,7 @@
-"""Everything a run must remember to go on exactly where it stopped.
+"""The state that a run needs to resume exactly.
 
-Numbers go to JSON, tensors to safetensors; there is no pickle. What randomness needs is not here:
-it is a function of the seed and of these numbers.
+Numbers are saved as JSON, tensors as safetensors; there is no pickle. The state of random
+generators is not part of it: random numbers are a function of the seed and of these numbers.
 """
 
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ from ..models.state_dict import set_weights, weights_of
 
 @dataclass
 class Progress:
-    """Where the run stands."""
+    """The position of a run: updates, data used, time, best validation."""
 
     step: int = 0
     epoch: int = 0
     batch: int = 0
-    """Micro-batches of the epoch that are used up."""
+    """Micro-batches used in this epoch."""
     tokens: int = 0
     seconds: float = 0.0
-    """Time spent over all sittings, validation included."""
+    """Time spent over all sessions, validation included."""
     best: float | None = None
     best_step: int = 0
     worse: int = 0
@@ -40,7 +40,7 @@ class Progress:
         if set(data) != names:
             odd = ", ".join(sorted(set(data) ^ names))
             raise RunError(
-                f"the checkpoint's state does not fit this headway: {odd}; go on with the headway "
+                f"the checkpoint's state does not fit this headway: {odd}; resume with the headway "
                 "that wrote it, or train again with another --out"
             )
         return cls(**data)
@@ -49,7 +49,7 @@ class Progress:
 class MovingAverage:
     """`average = decay * average + (1 - decay) * weights`, with a faster start.
 
-    The decay of update t is at most (1 + t) / (10 + t), so that the random beginning is forgotten.
+    The decay of update t is at most (1 + t) / (10 + t), so that the random initial weights fade.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
@@ -89,14 +89,14 @@ def unpack(
     optimizer: torch.optim.Optimizer,
     average: MovingAverage | None,
 ) -> None:
-    """Puts a checkpoint's tensors back where `pack` took them."""
+    """Loads the tensors of `pack` into model, optimiser and moving average."""
     set_weights(model, group(tensors, "model"), "the checkpoint")
     for name, parameter in model.named_parameters():
         state = optimizer.state[parameter]
         for key, value in tensors.items():
-            kind, _, rest = key.partition(".")
+            prefix, _, rest = key.partition(".")
             entry, _, owner = rest.partition(".")
-            if kind == "optimizer" and owner == name:
+            if prefix == "optimizer" and owner == name:
                 state[entry] = value.to(parameter.device).clone()
     if average is not None:
         stored = group(tensors, "average")
@@ -108,6 +108,6 @@ def unpack(
 
 
 def group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names start with `prefix.`, without it."""
+    """The tensors whose names start with `prefix.`, under their names without it."""
     start = prefix + "."
     return {n.removeprefix(start): t for n, t in tensors.items() if n.startswith(start)}

@@ -1,4 +1,4 @@
-"""The measured start of a run with a budget in minutes: real updates on a job thrown away after."""
+"""The timed trial of a run with a budget in minutes: real updates on a job discarded afterwards."""
 
 from collections.abc import Callable
 
@@ -8,11 +8,11 @@ from .plan import Measure
 
 
 class TimedTrial(Measure):
-    """Times updates and validations of a job that is made for it.
+    """Times updates and validations of a job made for this purpose.
 
     Args:
         make: makes the job.
-        world: how many processes will share the work.
+        world: number of processes that will share the work.
     """
 
     def __init__(self, make: Callable[[], TrainingJob], world: int) -> None:
@@ -28,7 +28,7 @@ class TimedTrial(Measure):
 
     def update(self, number: int) -> None:
         assert self.job is not None
-        # As many as one process has: the others would work on theirs meanwhile.
+        # The micro-batches of one process: the others run theirs at the same time.
         mine = (self.job.config.accumulate or 1) // self.world
         batches = [(i, next(self.stream)[2]()) for i in range(mine)]
         self.job.updater(batches, number, 1e-4)

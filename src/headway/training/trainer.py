@@ -1,7 +1,7 @@
 """Training from end to end: codecs, stores, model, plan, loop.
 
-Each part of a run is read if it exists and made if it does not, so that starting and resuming take
-one path, and a kill at any moment loses at most the work since the last checkpoint.
+Each part of a run is read if it exists, else made. Starting and resuming therefore share one path,
+and a kill at any moment loses at most the work since the last checkpoint.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ def make_run(config: RunConfig, out: str | Path, display: Display | None = None)
     """Trains a model into the run directory `out`, which must not exist or be empty.
 
     Raises:
-        HeadwayError: in words; what was reached until then is in `out`, which is removed if it was
-            nothing.
+        HeadwayError: with its remedy; the work until then stays in `out`, which is removed if there
+            was none.
     """
     config = _inherited(with_absolute_root(config, Path.cwd()))
     _check_extras(config)
@@ -40,8 +40,8 @@ def make_run(config: RunConfig, out: str | Path, display: Display | None = None)
         try:
             _run(run, config, group, display, inexact=False)
         except (ConfigError, DataError):
-            # A mistake in the run file or the data, found before there was anything to keep: the
-            # same command must work once it is mended.
+            # A mistake in the run file or the data, before there is anything to keep: the same
+            # command must work once it is fixed.
             if group.is_first and not (run.path / PLAN).exists():
                 with run.lock():
                     run.discard()
@@ -54,28 +54,28 @@ def resume_run(
     inexact: bool = False,
     data_root: str | Path | None = None,
 ) -> None:
-    """Goes on with a run that was stopped, exactly where it stood.
+    """Resumes a stopped run exactly.
 
     Args:
-        inexact: go on although torch, threads or data differ from those the run began with.
-        data_root: where the data are now, if they were moved.
+        inexact: resume although torch, threads or data have changed since the run started.
+        data_root: the folder of the data, if they were moved.
     """
     run = RunDir.open(out)
     config = load_run_config(run)
     for old, new in run.renamed_metrics.items():
         if config.train.metric == new and display is not None:
-            display.note(f'train.metric = "{old}" of this run is what is called "{new}" now')
+            display.note(f'train.metric = "{old}" of this run is called "{new}" now')
     if data_root is not None:
         root = str(Path(data_root).expanduser().resolve())
         config = replace(config, data=replace(config.data, root=root))
     if AVERAGED_FROM in run.facts:
         raise RunError(
-            f"{run.path} is an average of checkpoints and has nothing to go on from; resume "
+            f"{run.path} is an average of checkpoints and cannot be resumed; resume "
             f"{run.facts[AVERAGED_FROM]}, or train a new run with init = {str(run.path)!r}"
         )
     if IMPORTED_FROM in run.facts:
         raise RunError(
-            f"{run.path} was imported and has nothing to go on from; train a new run with init = "
+            f"{run.path} was imported and cannot be resumed; train a new run with init = "
             f"{str(run.path)!r}"
         )
     _check_extras(config)
@@ -86,29 +86,29 @@ def resume_run(
 
 
 def _inherited(config: RunConfig) -> RunConfig:
-    """With `init`, the vocabulary and a model that is left open are those of that run.
+    """The run file with the vocabulary of `init` and, unless `model` is set, its model.
 
     Raises:
-        ConfigError: the vocabulary is given again, or the model cannot be trained for the task.
+        ConfigError: [text] is set as well, or the model cannot be trained for the task.
     """
     if config.init is None:
         return config
     origin = Path(config.init).expanduser().resolve()
-    begun = load_run_config(RunDir.open(origin))
-    left_out = RunConfig(config.data, task=config.task, pretrain=config.pretrain)
-    if config.text not in (left_out.text, begun.text):
+    parent = load_run_config(RunDir.open(origin))
+    defaults = RunConfig(config.data, task=config.task, pretrain=config.pretrain)
+    if config.text not in (defaults.text, parent.text):
         raise ConfigError(
-            f"init = {config.init!r} brings its vocabulary, so [text] cannot be given; leave it out"
+            f"init = {config.init!r} brings its vocabulary, so [text] cannot be set; leave it out"
         )
-    model = begun.model if config.model == left_out.model else config.model
+    model = parent.model if config.model == defaults.model else config.model
     try:
-        return replace(config, init=str(origin), model=model, text=begun.text)
+        return replace(config, init=str(origin), model=model, text=parent.text)
     except ValueError as error:
         raise ConfigError(f"init = {config.init!r}: {error}") from None
 
 
 def _check_extras(config: RunConfig) -> None:
-    """Fails now rather than when the data are prepared."""
+    """Checks for optional packages now, before the data are prepared."""
     FAMILIES[config.model.family].require()
     if config.train.tensorboard:
         summary_writer()
@@ -121,7 +121,7 @@ def _create(out: Path, config: RunConfig) -> RunDir:
 def _together(
     group: Processes, first: Callable[[], RunDir], others: Callable[[], RunDir]
 ) -> RunDir:
-    """What the first process makes and the others then open; all fail if the first fails."""
+    """The run that the first process makes and the others open; all fail if the first fails."""
     problem, run = None, None
     if group.is_first:
         try:
@@ -137,11 +137,11 @@ def _together(
 def _run(
     run: RunDir, config: RunConfig, group: Processes, display: Display | None, inexact: bool
 ) -> None:
-    shown = display if display is not None and group.is_first else Silent()
+    display = display if display is not None and group.is_first else Silent()
     with run.lock() if group.is_first else nullcontext():
         if inexact and group.is_first:
             run.record_facts(current_environment(config.device))
-        context = TrainingContext(run, config, group, shown)
+        context = TrainingContext(run, config, group, display)
         task = prepare_codecs(context)
         training, validation = prepare_data(context, task, inexact)
         if FAMILIES[config.model.family].learns == "counting":

@@ -1,7 +1,7 @@
 """One update: forward and backward over its micro-batches, clipping, the optimiser's step.
 
-On a CPU the micro-batches of an update are worked on by one-thread workers side by side: that beats
-giving each operation several threads, which must wait for each other a thousand times an update.
+On a CPU, one-thread workers process the micro-batches of an update in parallel. That is faster than
+several threads per operation, which must wait for each other a thousand times an update.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,10 +20,10 @@ from .seeds import microbatch_seed
 
 @dataclass(frozen=True)
 class Update:
-    """What one update did: mean of each loss part, tokens it saw, the gradient's norm.
+    """The result of one update: mean of each part of the loss, tokens, norm of the gradient.
 
     Attributes:
-        loss: the parts with their weights, which is what was minimised.
+        loss: the weighted sum of the parts, which training minimises.
     """
 
     losses: dict[str, float]
@@ -34,7 +34,7 @@ class Update:
 
 @dataclass(frozen=True)
 class _Result:
-    """What one micro-batch gave: the sum of each part, and gradients if they were not added up."""
+    """The result of one micro-batch: sum of each part, and gradients that are not added up yet."""
 
     sums: dict[str, float]
     gradients: Sequence[Tensor | None] = ()
@@ -45,7 +45,7 @@ class Updater:
 
     Args:
         autocast: makes the context of a forward pass, for lower precision.
-        workers: threads that work on micro-batches at the same time; 1 works on them in turn.
+        workers: threads that process micro-batches in parallel; with 1 they run in sequence.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Updater:
 
     @property
     def module(self) -> nn.Module:
-        """The objective, wrapped at its first use: wrapping waits for the other processes."""
+        """The objective, wrapped on first use, since wrapping waits for the other processes."""
         if self._module is None:
             self._module = self.processes.wrap(self.objective)
         return self._module
@@ -86,14 +86,14 @@ class Updater:
         """Runs update number `update`.
 
         Args:
-            batches: this process's micro-batches with their index in the whole update.
+            batches: this process's micro-batches, each with its index in the whole update.
         """
         counts, tokens = self._counts([batch for _, batch in batches])
         self.optimizer.zero_grad(set_to_none=True)
         if self._pool is not None and len(batches) > 1 and self.processes.world == 1:
-            results = self._side_by_side(self._pool, batches, update, counts)
+            results = self._in_parallel(self._pool, batches, update, counts)
         else:
-            results = self._in_turn(batches, update, counts)
+            results = self._in_sequence(batches, update, counts)
         norm = self._step(lr)
         totals = self.processes.sum([sum(r.sums[name] for r in results) for name in counts])
         losses = {
@@ -103,7 +103,7 @@ class Updater:
         return Update(losses, loss, tokens, norm)
 
     def _counts(self, batches: list[Batch]) -> tuple[dict[str, int], int]:
-        """Of each part, and of tokens, over the whole update, all processes."""
+        """Counts of each part and number of tokens, over the whole update and all processes."""
         each = [self.objective.counts(batch) for batch in batches]
         names = list(self.objective.weights)
         mine = [sum(c[name] for c in each) for name in names]
@@ -111,7 +111,7 @@ class Updater:
         *totals, tokens = (int(total) for total in self.processes.sum(list(map(float, mine))))
         return dict(zip(names, totals, strict=True)), tokens
 
-    def _in_turn(
+    def _in_sequence(
         self, batches: Sequence[tuple[int, Batch]], update: int, counts: dict[str, int]
     ) -> list[_Result]:
         results = []
@@ -122,14 +122,14 @@ class Updater:
             results.append(_Result(sums))
         return results
 
-    def _side_by_side(
+    def _in_parallel(
         self,
         pool: ThreadPoolExecutor,
         batches: Sequence[tuple[int, Batch]],
         update: int,
         counts: dict[str, int],
     ) -> list[_Result]:
-        """The same sums as in turn: gradients are added in the order of the micro-batches."""
+        """As `_in_sequence`, with equal sums: gradients are added in order of the micro-batches."""
 
         def work(item: tuple[int, Batch]) -> _Result:
             index, batch = item
@@ -146,11 +146,11 @@ class Updater:
         finally:
             torch.set_num_threads(threads)
         if not torch.equal(default, torch.get_rng_state()):
-            # Some module draws from torch's default generator, which threads would share in an
-            # order of their own: from now on in turn, this update included.
+            # A module draws from torch's default generator, which threads would share in random
+            # order: run in sequence from now on, this update included.
             self._pool = None
             self.optimizer.zero_grad(set_to_none=True)
-            return self._in_turn(batches, update, counts)
+            return self._in_sequence(batches, update, counts)
         return results
 
     def _add(self, gradients: Sequence[Tensor | None]) -> None:
@@ -163,12 +163,12 @@ class Updater:
     def _forward(
         self, batch: Batch, seed: int, counts: dict[str, int]
     ) -> tuple[Tensor, dict[str, float]]:
-        """The micro-batch's share of the loss, and the plain sums for the log."""
+        """The micro-batch's part of the loss, and the unweighted sums for the log."""
         if self._pool is None:
             torch.manual_seed(seed)  # for modules that draw from the default generator
         with self.autocast():
             sums: dict[str, Tensor] = self.module(batch, seed)
-        # Processes average their gradients where the loss wants their sum.
+        # Processes average their gradients, but the loss needs their sum.
         world = self.processes.world
         terms = [
             sums[name] * (world * self.objective.weights[name] / max(counts[name], 1))
@@ -177,7 +177,7 @@ class Updater:
         return torch.stack(terms).sum(), {name: value.item() for name, value in sums.items()}
 
     def _sync(self, last: bool) -> AbstractContextManager[object]:
-        """Processes talk once per update, in the backward pass of the last micro-batch."""
+        """The context of a backward pass: processes synchronise only at the last micro-batch."""
         if isinstance(self.module, DistributedDataParallel) and not last:
             return self.module.no_sync()
         return nullcontext()

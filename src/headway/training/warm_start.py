@@ -1,6 +1,6 @@
-"""What a run takes over from the one that it starts from (`init`), and what of it is new.
+"""The weights that a run takes over from the run it starts from (`init`), and its new parts.
 
-A backbone is always kept; a head only where it would answer as it did.
+The backbone is always kept; a head is kept only for the same task and codecs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,19 +19,19 @@ HIDDEN_WORDS = f"{MASKED}."
 
 
 def kept_weights(tensors: Mapping[str, Tensor], head: Head) -> dict[str, Tensor]:
-    """The weights of another run that one with another head begins with.
+    """The weights of another run that a run with another head starts from.
 
-    Hidden words are asked for in the same way, whatever else is: their head stays.
+    All masked heads predict masked tokens in the same way, so that part of the head is kept.
     """
     kept = (BODY, HIDDEN_WORDS) if head in MASKED_HEADS else (BODY,)
     return {name: value for name, value in tensors.items() if name.startswith(kept)}
 
 
 def new_parts(kept: Iterable[str], head: Head, *, pooler: bool) -> str | None:
-    """What such a run begins with that is not the other one's, in words.
+    """A sentence that names the parts of such a run that are new; None if all are kept.
 
     Args:
-        pooler: whether the model has one.
+        pooler: whether the model has a pooler.
     """
     kept = list(kept)
     has_head = any(name.startswith(HIDDEN_WORDS) for name in kept)
@@ -42,13 +42,12 @@ def new_parts(kept: Iterable[str], head: Head, *, pooler: bool) -> str | None:
         new.append("the pooler")
     if not new:
         return None
-    is_one = len(new) == 1
-    before = "what stands before " + ("it" if is_one else "them")
-    return f"{' and '.join(new)} {'is' if is_one else 'are'} new; {before} is that of init"
+    verb = "is" if len(new) == 1 else "are"
+    return f"{' and '.join(new)} {verb} new; all other weights are those of init"
 
 
 def check_pooler(kept: Iterable[str], mode: str) -> None:
-    """Refuses a pooler that is asked for, that `init` does not have, and that would not learn."""
+    """Refuses a pooler that `init` does not have and that would not be trained."""
     if mode != "full" and _lacks_pooler(kept):
         raise ConfigError(
             f'model.pooler = true with tune.mode = "{mode}": init has no pooler, and a new one '
@@ -57,10 +56,10 @@ def check_pooler(kept: Iterable[str], mode: str) -> None:
 
 
 def with_new_parts(model: Any, kept: Mapping[str, Tensor], *, pooler: bool) -> dict[str, Tensor]:
-    """Weights for the whole model: those that were kept, and its own in the place of new parts.
+    """The kept weights, with the model's own initial weights for new parts.
 
-    What else is missing stays so. Weights of a run with the same head are whole, and come back as
-    they are.
+    Other missing weights stay missing. Weights of a run with the same head are complete and are
+    returned unchanged.
     """
     if not all(name.startswith((BODY, HIDDEN_WORDS)) for name in kept):
         return dict(kept)
@@ -74,7 +73,7 @@ def with_new_parts(model: Any, kept: Mapping[str, Tensor], *, pooler: bool) -> d
 
 
 def has_pooler(model_config: Any) -> bool:
-    """Whether the settings of a model ask for a pooler."""
+    """Whether the settings of a model have a pooler."""
     return bool(getattr(model_config, "pooler", False))
 
 

@@ -16,7 +16,7 @@ def asset(name: str) -> str:
 
 @cache
 def bundle_script(entry: str) -> str:
-    """A module and all it imports as one script, each in its own scope, imported modules first."""
+    """A module and its imports as one script, each in its own scope, imported modules first."""
     scopes: dict[str, str] = {}
 
     def add(name: str, importers: tuple[str, ...]) -> None:

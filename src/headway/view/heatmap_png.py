@@ -1,7 +1,7 @@
 """An attention map as a PNG, drawn by matplotlib (extra `plot`).
 
-Fonts are looked for among those of the machine, so that tokens of any script are legible if it has
-a font for them; matplotlib itself shapes them and orders what is written from right to left.
+Fonts of the machine are used, so that tokens of any script are legible if it has a font for them;
+matplotlib shapes the letters and orders right-to-left text.
 """
 
 import io
@@ -14,9 +14,9 @@ from .labels import check_labels, visible_token
 
 DPI = 150
 _LARGEST, _SMALLEST, _WIDTH = 0.32, 0.02, 12.0  # of a cell and of all cells, inches
-_LABELS = 100  # on one axis; of more tokens every second, third, ... is named
+_LABELS = 100  # on one axis; with more tokens every second, third, ... has a label
 _FIRST = "DejaVu Sans"  # comes with matplotlib
-NO_LETTERS = "Last Resort"  # comes with matplotlib too: boxes in the place of every letter there is
+NO_LETTERS = "Last Resort"  # comes with matplotlib too: boxes for all letters
 _PREFERRED = ("Noto Sans", "Noto Naskh", "Noto", "Arial", "Segoe", "PingFang", "Hiragino")
 
 
@@ -40,7 +40,7 @@ def heatmap_png(
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     image = axes.imshow(weights, cmap="Blues", vmin=0.0, aspect="equal", interpolation="nearest")
-    across, down = _places(columns), _places(rows)
+    across, down = _labelled(columns), _labelled(rows)
     named = [visible_token(columns[i]) for i in across], [visible_token(rows[i]) for i in down]
     families = font_families("".join([title, *named[0], *named[1]]))
     size = min(10.0, cell * 72 * 0.7 * max(across.step, down.step))
@@ -55,46 +55,46 @@ def heatmap_png(
     for text in (*axes.get_xticklabels(), *axes.get_yticklabels(), heading):
         text.set_parse_math(False)  # a dollar is a token like any other
     with warnings.catch_warnings(), io.BytesIO() as file:
-        warnings.filterwarnings("ignore", message="Glyph")  # no font has it: a box must do
+        warnings.filterwarnings("ignore", message="Glyph")  # no font has it: it becomes a box
         figure.savefig(file, format="png", bbox_inches="tight", metadata={"Software": None})
         return file.getvalue()
 
 
-def _places(tokens: Sequence[str]) -> range:
-    """Which tokens of an axis are named."""
+def _labelled(tokens: Sequence[str]) -> range:
+    """Indices of the tokens of an axis that have a label."""
     return range(0, len(tokens), max(1, -(-len(tokens) // _LABELS)))
 
 
 def font_families(text: str) -> list[str]:
-    """Fonts of the machine that have the letters of a text between them, as far as they go."""
+    """Fonts of the machine that together have the letters of a text, as far as possible."""
     from matplotlib.font_manager import FontProperties, findfont, fontManager
 
     families = [_FIRST]
     missing = {ord(c) for c in text if not c.isspace()}
     missing -= _known(findfont(FontProperties(family=_FIRST)), missing)
     for entry in _by_preference(fontManager.ttflist) if missing else ():
-        if found := _known(entry.fname, missing):
+        if covered := _known(entry.fname, missing):
             families.append(entry.name)
-            missing -= found
+            missing -= covered
         if not missing:
             break
     return families
 
 
 def _by_preference(entries: Sequence[Any]) -> Iterator[Any]:
-    """Upright fonts of normal weight, each family once, those first that go with the others."""
+    """Upright fonts of normal weight, each family once, preferred families first."""
     written = (e for e in entries if not e.name.startswith(NO_LETTERS))
     upright = {e.name: e for e in written if e.style == "normal" and e.weight in (400, "normal")}
 
     def rank(entry: Any) -> tuple[int, str]:
-        places = (i for i, begin in enumerate(_PREFERRED) if entry.name.startswith(begin))
-        return next(places, len(_PREFERRED)), entry.name
+        ranks = (i for i, prefix in enumerate(_PREFERRED) if entry.name.startswith(prefix))
+        return next(ranks, len(_PREFERRED)), entry.name
 
     yield from sorted(upright.values(), key=rank)
 
 
 def _known(file: str, letters: Iterable[int]) -> set[int]:
-    """Those that a font has; none if it is of a kind that cannot be drawn."""
+    """The letters that a font has; none if it cannot be loaded."""
     from matplotlib.ft2font import FT2Font
 
     try:

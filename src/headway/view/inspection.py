@@ -1,6 +1,6 @@
-"""The inspection page: outputs, search, attention, positions and training of a model at work.
+"""The inspection page: outputs, search, attention, positions and training of a model.
 
-It draws one object of plain data, made elsewhere. A live page asks the server it came from.
+It draws one object of plain data. A live page sends requests to its own server.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ def inspection_page(data: Mapping[str, Any] | None, live: bool = False) -> str:
     """One self-contained HTML document.
 
     Args:
-        data: an inspection; None for a live page on which nothing has been asked yet.
-        live: whether the page talks to the server it came from.
+        data: an inspection; None for a live page before its first request.
+        live: whether the page sends requests to its own server.
     """
     run = (data or {}).get("run") or {}
     title = run.get("name") or "headway"

@@ -1,7 +1,7 @@
-"""HTML and SVG from the templates in `templates`, which escape all text by themselves.
+"""HTML and SVG from the templates in `templates`, which escape all text.
 
-Every page is one document that carries its style, its script and its data, and works from a file.
-Its content policy makes the browser refuse any other script and any request.
+Every page is one document with its style, its script and its data, and works from a file. Its
+content policy makes the browser refuse any other script and any request.
 """
 
 import base64
@@ -31,7 +31,7 @@ def text(value: object) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """The document that a template makes of the values."""
+    """The document of a template with these values."""
     return _environment().get_template(template).render(values)
 
 
@@ -40,20 +40,20 @@ def render_page(template: str, script: str, live: bool = False, **values: Any) -
 
     Args:
         script: entry module in `assets`, without its suffix.
-        live: whether the page talks to the server it came from.
+        live: whether the page sends requests to its own server.
     """
     return render(template, policy=content_policy(script, live), script=script, live=live, **values)
 
 
 def notebook_frame(page: str, height: int) -> str:
-    """An inline frame for a notebook, in which styles and scripts of a page affect nothing else."""
+    """An inline frame for a notebook that isolates the styles and scripts of a page."""
     return render("frame.html", page=page, height=height)
 
 
 def content_policy(script: str, live: bool = False) -> str:
     """The content security policy under which only this page's script runs.
 
-    A page can ask nobody; a live one can ask the server it came from.
+    A page can send no requests; a live page can send them to its own server only.
     """
     digest = base64.b64encode(hashlib.sha256(_script_text(script).encode()).digest()).decode()
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'"
@@ -63,7 +63,7 @@ def content_policy(script: str, live: bool = False) -> str:
 
 @cache
 def _environment() -> "Environment":
-    from jinja2 import (  # here: most commands draw nothing
+    from jinja2 import (  # here, because most commands draw nothing
         Environment,
         PackageLoader,
         StrictUndefined,
@@ -87,7 +87,7 @@ def _environment() -> "Environment":
 
 
 def _allowed(value: Any) -> Any:
-    """The value, with U+FFFD for characters that no page may hold."""
+    """The value, with U+FFFD for characters that are forbidden in a page."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return _FORBIDDEN.sub("\ufffd", value)
     return value
@@ -111,7 +111,7 @@ def _dump_finite(data: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The data with None for numbers that JSON does not have."""
+    """The data with None for numbers that are not finite."""
     if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

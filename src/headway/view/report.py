@@ -1,7 +1,7 @@
 """The report page of a run: scores, settings, samples, curves, attention, next commands.
 
-All of it is plain data that the caller has gathered; a part that is empty is left out. Text is in
-the HTML itself; curves and attention maps are drawn by the components of the inspection page.
+The caller collects the plain data; empty parts are left out. Text is in the HTML itself; the
+components of the inspection page draw curves and attention maps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class Figure(Protocol):
 
 @dataclass(frozen=True)
 class Sample:
-    """One input and what became of it; confidence is a probability."""
+    """One input with its output; confidence is a probability."""
 
     source: str
     output: str
@@ -41,7 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Moment:
-    """What the model answered at one point of its training."""
+    """The output of the model at one step of its training."""
 
     step: int
     output: str
@@ -50,7 +50,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class History:
-    """One input followed through training."""
+    """The outputs for one input during training."""
 
     source: str
     moments: Sequence[Moment]
@@ -69,7 +69,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Command:
-    """Something to type, and what it does."""
+    """A command line and its purpose."""
 
     line: str
     purpose: str = ""
@@ -77,12 +77,12 @@ class Command:
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything a report shows.
+    """The data of a report.
 
     Attributes:
-        facts: task, model, parameters, data sizes, seed, time: label -> value as it is to be read.
-        machine: the same for the machine the run was made on.
-        scores: what was scored ("Test set, 1,000 dates") -> its figures, the main one first.
+        facts: task, model, parameters, data sizes, seed, time: label -> formatted value.
+        machine: label -> value, for the machine of the run.
+        scores: test set ("Test set, 1,000 dates") -> its figures, the main one first.
         records: lines of the run's log, in order, with keys such as step, minutes, loss,
             valid_loss, lr, tokens_per_second and those of `metrics`.
         metrics: keys of the validation metrics in the records -> labels, one chart each.
@@ -128,8 +128,8 @@ def report(data: ReportData) -> str:
 
 
 def _curve_rows(records: Sequence[Mapping[str, Any]], metrics: Mapping[str, str]) -> list[Row]:
-    """The rows with figures that a chart shows, without their samples."""
+    """The rows with figures for a chart, without their samples."""
     keys = {"loss", "valid_loss", "lr", "tokens_per_second", *metrics}
-    shown = {"step", "minutes", *keys}
-    rows = [{key: row[key] for key in row if key in shown} for row in training_rows(records)]
+    columns = {"step", "minutes", *keys}
+    rows = [{key: row[key] for key in row if key in columns} for row in training_rows(records)]
     return [row for row in rows if keys & set(row)]

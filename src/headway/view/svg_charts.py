@@ -1,7 +1,7 @@
 """Charts of values with their intervals as SVG files, for light and dark.
 
 `points` has one value on each line, `lines` joins the values of each series along the labels of the
-x axis, `panels` has several such charts below one another. Points rather than bars, because
+x axis, `panels` has several such charts below each other. Points rather than bars, because
 differences matter here and zero is mostly far away. The template `chart.svg` writes the markup.
 """
 
@@ -19,7 +19,7 @@ ROW, HEIGHT = 30, 250  # of one value of `points`; of the drawing of `lines`
 PANEL, HEADING, GAP = 190, 24, 26  # of one chart of `panels`: itself, words above, labels below
 LABEL, LETTER = 30, 7.2  # longest label in half-width letters; width of one at 13 px
 COLORS = 6  # series of the style sheet
-SPREAD = 0.5  # of the distance of two x labels that points of one label may take
+SPREAD = 0.5  # width of the points of one label, as a fraction of the distance of two labels
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,16 @@ class Mark:
     singles: Sequence[float] = ()
 
     def reach(self) -> list[float]:
-        """Everything that has to be visible."""
+        """All values that must be visible."""
         ends = [end for end in (self.low, self.high) if end is not None]
         return [x for x in (self.value, *ends, *self.singles) if math.isfinite(x)]
 
 
 def points(marks: Mapping[str, Mark], title: str, x_label: str, digits: int = 2) -> str:
-    """One line for each value: its label, the value on an axis, its figure.
+    """A chart with a row for each value: its label, the value on an axis, its figure.
 
     Args:
-        digits: behind the point of the figures.
+        digits: decimals of the figures.
     """
     reach = [x for mark in marks.values() for x in mark.reach()]
     ticks = nice_ticks(min(reach, default=0.0), max(reach, default=1.0), about=6)
@@ -123,12 +123,12 @@ def lines(
 ) -> str:
     """A line for each series over the same x labels; None leaves a gap.
 
-    Points of one label are drawn a little apart, so that their intervals can be told apart.
+    Points of one label are drawn a little apart, so that their intervals can be distinguished.
 
     Args:
-        digits: behind the point of the figures; all that count, with `log`.
-        log: whether equal ways up are equal ratios; a line to what is not above zero then leaves
-            the drawing below.
+        digits: decimals of the figures; with `log`, significant digits.
+        log: whether the y axis is logarithmic; a line to a value that is not positive then leaves
+            the drawing at the bottom.
     """
     return panels({"": series}, x_ticks, title, x_label, digits, log)
 
@@ -142,11 +142,11 @@ def panels(
     log: bool = False,
     floor: float = 0.0,
 ) -> str:
-    """Drawings as of `lines` under one another, each below its heading, with one scale and one key.
+    """Charts as of `lines` below each other, each with its heading, with one scale and one legend.
 
     Args:
         drawings: the same series, in the same order, under each heading.
-        floor: with `log`, the least value that is drawn.
+        floor: with `log`, the smallest value that is drawn.
     """
     labels = list(next(iter(drawings.values()), {}))
     everything = [mark for series in drawings.values() for row in series.values() for mark in row]
@@ -179,7 +179,7 @@ def panels(
 
 @dataclass(frozen=True)
 class _Scale:
-    """Marked values with their labels, how figures are written, whether ways are ratios."""
+    """Ticks with their labels, the number format of figures, and whether it is logarithmic."""
 
     ticks: list[float]
     labels: list[str]
@@ -202,7 +202,7 @@ class _Scale:
         return mark is not None and math.isfinite(mark.value) and not self.loses(mark)
 
     def loses(self, mark: Mark | None) -> TypeGuard[Mark]:
-        """Whether a value is too small for a scale of ratios, which has no end below."""
+        """Whether a value is below a logarithmic scale."""
         return self.log and mark is not None and mark.value < self.ticks[0] * (1 - 1e-9)
 
 
@@ -223,7 +223,7 @@ def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def tick_label(value: float, step: float) -> str:
-    """A tick's value, with the digits its distance to the next tick calls for."""
+    """A tick's value, with the digits that its distance to the next tick needs."""
     value = 0.0 if abs(value) < step / 1e6 else value
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         # 1,500 stays as it is: it is no longer than 1.5k
@@ -239,10 +239,9 @@ def tick_label(value: float, step: float) -> str:
 
 
 def ratio_ticks(low: float, high: float, most: int = 8) -> list[float]:
-    """Values that enclose `low` and `high`, both above zero, on a scale of ratios.
+    """Values that enclose `low` and `high`, both above zero, on a logarithmic scale.
 
-    Over up to three powers of ten 1, 2 and 5 times each; beyond, powers alone, at most about
-    `most` of them.
+    Up to three powers of ten: 1, 2 and 5 times each; more: powers only, at most about `most`.
     """
     first = math.floor(math.log10(low) + 1e-9)
     last = max(math.ceil(math.log10(high) - 1e-9), first + 1)
@@ -268,7 +267,7 @@ def _ratio_label(tick: float) -> str:
 def _grid(
     scale: _Scale, x_ticks: Sequence[str], along: "_Axis", left: float, top: float, bottom: float
 ) -> Iterator[_Shape]:
-    """Lines to read values by, with the labels of both axes."""
+    """Grid lines and the labels of both axes."""
     down = scale.axis(bottom, top)
     for tick, label in zip(scale.ticks, scale.labels, strict=True):
         css = "base" if tick == scale.ticks[0] else "grid"
@@ -279,10 +278,10 @@ def _grid(
 
 
 class _Axis:
-    """Values between `low` and `high` on the pixels between `start` and `end`.
+    """Maps values between `low` and `high` to pixels between `start` and `end`.
 
     Args:
-        log: by their ratios; what is below `low` then stands at the start.
+        log: logarithmically; values below `low` are then at the start.
     """
 
     def __init__(
@@ -322,7 +321,7 @@ def _along(
     aside: float,
     scale: _Scale,
 ) -> Iterator[_Shape]:
-    """The strokes of one series between its gaps, then its intervals and points over them."""
+    """The line segments of one series between its gaps, then its intervals and points."""
     along, down = axes
     color, stroke = f"s{index % COLORS}", ""
     for i, mark in enumerate(marks):
@@ -360,7 +359,7 @@ def _marker(index: int, x: float, y: float) -> _Path:
 
 
 def _legend(labels: Sequence[str]) -> Iterator[tuple[float, float]]:
-    """Where each key begins, from left to right in as many lines as it takes."""
+    """Coordinates of the keys, from left to right, in as many lines as needed."""
     x, y = float(MARGIN), 0.0
     for label in labels:
         width = 36 + _width(_short(label))
@@ -394,6 +393,6 @@ def _short(label: str) -> str:
 
 
 def _width(label: str) -> float:
-    """About how wide a label is; letters of East Asia take the room of two."""
+    """Approximate width of a label; East Asian letters are twice as wide."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in label)
     return LETTER * (len(label) + wide)

@@ -1,10 +1,10 @@
-"""Tables of text, the first row the heading: for a terminal and for a page."""
+"""Text tables for a terminal and for Markdown; the first row is the heading."""
 
 from collections.abc import Iterator, Sequence
 
 
 def aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines for a terminal: names to the left, figures to the right."""
+    """Lines for a terminal: names left-aligned, figures right-aligned."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for name, *cells in table:
         figures = map(str.rjust, cells, widths[1:])
@@ -12,7 +12,7 @@ def aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def piped(table: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines for a page in Markdown."""
+    """Lines of a Markdown table."""
     head, *rows = table
     rule = ["---", *["---:"] * (len(head) - 1)]
     for row in [head, rule, *rows]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-N_ROWS = 500  # rows of figures kept; a curve of more looks the same
+N_ROWS = 500  # rows of figures kept; more do not change the look of a curve
 _DIGITS = 6
 _AXES = ("step", "minutes", "epoch")
 
@@ -14,9 +14,9 @@ Row = dict[str, Any]
 def training_rows(records: Iterable[Mapping[str, Any]], most: int = N_ROWS) -> list[Row]:
     """The drawable rows of a log, in order.
 
-    Of the figures between validations about `most` remain: the first and the last, the lowest and
-    the highest value of every key in each stretch, and all that are not finite. Validations and
-    samples stay.
+    Keeps about `most` rows of figures between validations: the first and the last, the lowest and
+    the highest value of every key in each stretch, and all that are not finite. Keeps all
+    validations and samples.
     """
     rows = [row for row in map(_drawable, records) if len(row) > 1]
     figures = [row for row in rows if _is_figures(row)]
@@ -36,7 +36,7 @@ def _drawable(record: Mapping[str, Any]) -> Row:
 
 
 def _is_figures(row: Row) -> bool:
-    """Whether it is one of many rows between validations."""
+    """Whether a row has training figures only, as between validations."""
     return "loss" in row and "valid_loss" not in row and "samples" not in row
 
 

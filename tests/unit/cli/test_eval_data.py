@@ -1,4 +1,4 @@
-"""Test data of commands: the run's own, or those that options name."""
+"""Test data of commands: those of the run, or of the options."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ LABELS, ANSWERS = ("text", "label"), ("question", "context", "answers")
 
 
 def trained(columns=PAIR, as_trained=False, **data):
-    """What these functions need of a trained model."""
+    """The part of a trained model that these functions use."""
     config = DataConfig(**{"train": "train.tsv", **data})
     return SimpleNamespace(
         task=SimpleNamespace(columns=columns),
@@ -58,7 +58,7 @@ def test_columns_of_a_file_are_names_or_numbers():
     [
         (PAIR, ("a", None, None, None), "--target is missing: give --source and --target together"),
         (PAIR, (None, "b", None, None), "--source is missing: give --source and --target together"),
-        (PAIR, ("a", "b", None, "tsv"), "--format goes with --data; --source and --target are"),
+        (PAIR, ("a", "b", None, "tsv"), "--format needs --data; --source and --target are"),
         (PAIR, (None, None, "a", "tvs"), "--format tvs: expected one of auto, lines"),
         (TEXT, (None, None, "a", "tvs"), "--format tvs: expected one of auto, lines"),
         (ANSWERS, ("a", None, "b", None), "--source and --target are for tasks with two columns, "),

@@ -1,4 +1,4 @@
-"""`headway export`: what it prints, and which names it refuses."""
+"""`headway export`: its output, and the names it refuses."""
 
 import json
 from pathlib import Path

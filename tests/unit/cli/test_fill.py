@@ -1,4 +1,4 @@
-"""What `headway fill` prints: words as they are written, and what cannot be seen by its name."""
+"""The output of `headway fill`: words, and tokens for invisible words."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from headway.inference.masked_lm import FillCandidate, FillResult
 
 
 @pytest.mark.parametrize(
-    ("token", "text", "shown"),
+    ("token", "text", "output"),
     [
         ("▁dog", "dog", "dog"),
         ("▁", "", "▁"),
@@ -16,6 +16,6 @@ from headway.inference.masked_lm import FillCandidate, FillResult
         ("\\n", "\n", "\\n"),
     ],
 )
-def test_a_filler_can_be_told_from_others(token, text, shown):
+def test_fillers_differ_in_the_output(token, text, output):
     filled = FillResult("[MASK]", [[FillCandidate(token, text, 0.25)]])
-    assert list(_lines(filled)) == [f"0.250000\t{shown}"]
+    assert list(_lines(filled)) == [f"0.250000\t{output}"]

@@ -1,4 +1,4 @@
-"""`headway import`: what it prints, and where its notes go."""
+"""`headway import`: its output and its notes."""
 
 import json
 from pathlib import Path

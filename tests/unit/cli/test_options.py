@@ -1,4 +1,4 @@
-"""Options that several commands share: how they are parsed, refused and grouped in the help."""
+"""Options that several commands share: parsing, refusals and groups in the help."""
 
 import errno
 import re
@@ -89,7 +89,7 @@ def test_engines_and_compute_types():
         assert str(caught.value) == message
 
 
-def shown(command) -> str:
+def help_of(command) -> str:
     """The help of a command."""
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     app.command(cls=Grouped)(command)
@@ -107,7 +107,7 @@ def test_help_has_a_heading_for_each_group_search_before_later_ones():
     ) -> None:
         """Does it."""
 
-    text = shown(command)
+    text = help_of(command)
     headings = re.findall(r"^(\w[\w ]+):$", text, re.MULTILINE)
     assert headings == ["Arguments", "Options", SEARCH, COMPUTING]
     assert "--beam" in text.partition(f"{SEARCH}:")[2].partition(f"{COMPUTING}:")[0]
@@ -118,4 +118,4 @@ def test_values_of_a_docstring_are_filled_in_when_help_is_shown():
         """Knows {metrics}."""
 
     command.help_values = lambda: {"metrics": "bleu, chrf"}
-    assert "Knows bleu, chrf." in shown(command)
+    assert "Knows bleu, chrf." in help_of(command)

@@ -1,4 +1,4 @@
-"""`headway predict`: which inputs it reads, how many at a time, and what it prints."""
+"""`headway predict`: inputs, chunk sizes and output."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The program around the verbs: arguments of all verbs, messages of errors, exit codes."""
+"""The program: arguments of all verbs, error messages, exit codes."""
 
 import sys
 

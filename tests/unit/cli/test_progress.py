@@ -1,4 +1,4 @@
-"""Training from the command line: what a signal does, and what is printed at the end."""
+"""Training from the command line: signals, and the summary at the end."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.cli import progress
-from headway.cli.progress import display_for, learn
+from headway.cli.progress import display_for, show_training
 from headway.training.loop import Interrupted
 
 
@@ -15,7 +15,7 @@ from headway.training.loop import Interrupted
 def test_a_signal_before_there_is_a_run(tmp_path, number):
     with pytest.raises(Interrupted) as caught, display_for(tmp_path):
         signal.raise_signal(number)
-    assert str(caught.value) == "stopped before the run began"
+    assert str(caught.value) == "stopped before the run started"
     assert caught.value.exit_code == 128 + number
 
 
@@ -60,7 +60,7 @@ def test_the_first_of_several_processes_prints_the_result(monkeypatch, rank, spe
     if rank is not None:
         monkeypatch.setitem(os.environ, "RANK", rank)
     results, work = [], []
-    monkeypatch.setattr(progress, "_conclude", lambda *arguments: results.append(arguments))
-    learn(Path("run"), work.append, as_json=True)
+    monkeypatch.setattr(progress, "_print_summary", lambda *arguments: results.append(arguments))
+    show_training(Path("run"), work.append, as_json=True)
     assert len(work) == 1
     assert results == ([(Path("run"), True)] if speaks else [])

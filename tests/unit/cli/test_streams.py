@@ -1,4 +1,4 @@
-"""Standard output and standard error: encoding, full disks, readers that have gone."""
+"""Standard output and standard error: encoding, full disks, closed readers."""
 
 import errno
 import io

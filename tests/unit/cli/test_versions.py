@@ -1,4 +1,4 @@
-"""`headway --version`: what is installed, without importing torch."""
+"""`headway --version`: installed versions, without importing torch."""
 
 import subprocess
 import sys
@@ -67,9 +67,9 @@ def test_a_source_tree_that_is_not_installed(monkeypatch):
     assert len(lines) == 4
 
 
-@pytest.mark.parametrize("given", ["", "0", "many"])
-def test_threads_without_a_number(monkeypatch, given):
-    monkeypatch.setenv("OMP_NUM_THREADS", given)
+@pytest.mark.parametrize("setting", ["", "0", "many"])
+def test_threads_without_a_number(monkeypatch, setting):
+    monkeypatch.setenv("OMP_NUM_THREADS", setting)
     assert versions.threads() >= 1
 
 

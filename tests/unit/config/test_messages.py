@@ -1,4 +1,4 @@
-"""Types, values and near misses in words."""
+"""Texts for types, values and near misses."""
 
 from typing import Annotated, Any, Literal
 
@@ -42,7 +42,7 @@ def test_none_is_a_word_where_no_text_is_allowed():
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "text"),
     [
         (True, "true"),
         (None, "none"),
@@ -53,8 +53,8 @@ def test_none_is_a_word_where_no_text_is_allowed():
         ("x" * 59, '"' + "x" * 56 + "..."),
     ],
 )
-def test_values_as_toml(value, shown):
-    assert show(value) == shown
+def test_values_as_toml(value, text):
+    assert show(value) == text
 
 
 @pytest.mark.parametrize(

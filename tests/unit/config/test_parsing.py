@@ -239,7 +239,7 @@ def test_a_key_of_another_choice_says_whose_it_is():
     ("name", "advice"),
     [
         ("heads", ' for model.family = "gru"; model.n_heads belongs to "transformer"'),
-        ("norms", "; did you mean model.normed?"),  # norm is nearer, and not to be had
+        ("norms", "; did you mean model.normed?"),  # norm is nearer, but of another family
         ("lr", "; did you mean train.lr?"),
         ("zzz", "; known here: model.d_model, model.cells, model.normed"),
     ],
@@ -306,5 +306,5 @@ def test_types_and_bounds_by_hand(tp, value, fits):
 
 
 def test_a_bound_nobody_knows_is_a_bug():
-    with pytest.raises(TypeError, match="is no bound that settings may have"):
+    with pytest.raises(TypeError, match="is not a bound of settings"):
         parsing._accepts(Annotated[int, "even"], 2)

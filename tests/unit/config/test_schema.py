@@ -1,4 +1,4 @@
-"""What settings classes say about themselves: keys, docstrings, types, and what is refused."""
+"""The schema of settings classes: keys, docstrings, types, and refusals."""
 
 from dataclasses import MISSING, dataclass, field
 from types import NoneType
@@ -25,7 +25,7 @@ def test_programmers_mistakes_are_type_errors():
         train: Train = field(default_factory=lambda: Train(lr=5.0))
 
     for cls, message in [
-        (Sets, "Sets.some: run files cannot hold the type set"),
+        (Sets, "Sets.some: run files do not support the type set"),
         (Unreachable, "Unreachable.some: a text that may be None needs the default None"),
         (OwnDefault, "OwnDefault.train: its default must be the class's own"),
     ]:
@@ -38,7 +38,7 @@ def test_a_class_under_two_names_must_hold_its_name():
     class Twice:
         model: Annotated[Any, Choice("kind", lambda: {"a": Gru, "b": Gru})]
 
-    with pytest.raises(TypeError, match="Gru stands under 2 names of kind"):
+    with pytest.raises(TypeError, match="Gru has 2 names of kind"):
         to_dict(Twice(model=Gru()))
 
 

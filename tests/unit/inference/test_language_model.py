@@ -396,6 +396,6 @@ def test_counting_that_cannot_be_done_leaves_nothing_behind(folder, counting, tm
     with pytest.raises(ConfigError, match="model: add = 13 brings bad luck"):
         api.train(counted_config(folder, model=FrequencyConfig(add=13.0)), tmp_path / "run")
     config = counted_config(folder, init=str(folder / "lines"))
-    with pytest.raises(ConfigError, match="which learns by counting from nothing; leave it out"):
+    with pytest.raises(ConfigError, match="which counts from scratch; leave it out"):
         api.train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -173,7 +173,7 @@ def test_what_restores_text_is_no_translator_for_ctranslate2(runs, folder):
 
 def test_an_objective_starts_from_another(runs, folder):
     """The backbone is taken, and each head of what the other one asks for too."""
-    new = "is new; what stands before it is that of init"
+    new = "is new; all other weights are those of init"
     for begun, objective, heads, said in (
         ("masked_next", "masked_next", {"masked", "next"}, []),
         ("masked_next", "masked", {"masked"}, []),

@@ -246,7 +246,7 @@ def test_the_commands(imported, tmp_path, capsys):
     assert main(["evaluate", str(out), "--data", str(tmp_path / "text.txt"), "--json"]) == 0
     assert main(["resume", str(out)]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"headway: error: {out} was imported and has nothing to go on from; train a new run with "
+        f"headway: error: {out} was imported and cannot be resumed; train a new run with "
         f"init = '{out}'"
     )
     assert main(["import", str(folder), "--out", str(out)]) == 1

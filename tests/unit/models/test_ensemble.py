@@ -161,6 +161,6 @@ def test_refusals(transformer, batch):
         Ensemble([])
     both = Ensemble([transformer, built("recurrent", 2, vocabulary=V + 1)])
     with pytest.raises(
-        ValueError, match="members write 11, 12 different tokens; load runs that share one"
+        ValueError, match="members have vocabularies of 11, 12 tokens; load runs that share one"
     ):
         both.step(torch.full((4, 1, 1), BOS), both.start(batch))

@@ -66,7 +66,7 @@ def test_what_the_decoder_shares_is_trained():
 @pytest.mark.parametrize("config", [DecoderConfig(**SIZES), RecurrentDecoderConfig(d_model=8)])
 def test_a_language_model_has_no_encoder(config):
     model, family = build(config)
-    with pytest.raises(ValueError, match=r'which has no encoder; take "full" or "lora"'):
+    with pytest.raises(ValueError, match=r'which has no encoder; set "full" or "lora"'):
         tune(model, family, FinetuneConfig(mode="frozen"))
 
 
@@ -123,9 +123,7 @@ def test_full_trains_everything():
 
 def test_where_nothing_is_found_it_is_said():
     model, family = build(RecurrentEncoderConfig(d_model=8))
-    message = (
-        'no matrix to add to in model.family = "recurrent_encoder"; take mode = "full" or "fro'
-    )
+    message = 'no matrix to adapt in model.family = "recurrent_encoder"; set mode = "full" or "fro'
     with pytest.raises(ValueError, match=message):
         tune(model, family, FinetuneConfig(mode="lora"))
 
@@ -133,7 +131,7 @@ def test_where_nothing_is_found_it_is_said():
 def test_a_product_as_wide_as_the_matrices_is_refused():
     model, family = build(EncoderConfig(**SIZES, layers=1))
     width = max(min(p.shape) for p in model.backbone.layers.parameters() if p.dim() == 2)
-    with pytest.raises(ValueError, match=rf"^tune\.rank = {width + 1} is more than the {width} "):
+    with pytest.raises(ValueError, match=rf"^tune\.rank = {width + 1} is larger than {width}, "):
         tune(model, family, FinetuneConfig(mode="lora", rank=width + 1))
 
 

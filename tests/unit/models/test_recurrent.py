@@ -262,12 +262,12 @@ def test_settings_of_a_score_reach_the_attention(form):
         ),
         (
             {"attention": "bahdanau", "input_feeding": True},
-            'input_feeding feeds what attention = "luong" has found, and attention is "bahdanau"; '
+            'input_feeding needs attention = "luong", and attention is "bahdanau"; '
             "leave one of them out",
         ),
         (
             {"attention": "none", "score": "dot"},
-            'score = "dot" has nothing to score with attention = "none"; leave it out, or take '
+            'score = "dot" has nothing to score with attention = "none"; leave it out, or set '
             'attention = "bahdanau" or "luong"',
         ),
     ],

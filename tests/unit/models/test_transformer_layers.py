@@ -121,9 +121,9 @@ def test_groups_of_distances_that_have_no_room_are_refused_with_a_remedy(family)
 @families
 def test_relative_positions_are_one_table_for_each_stack(family):
     model = make(family, positions="relative", position_buckets=8, position_distance=9)
-    found = {n: p for n, p in model.named_parameters() if "position_bias" in n}
-    assert len(found) == (2 if family == "transformer" else 1)
-    assert all(p.shape == (8, 2) for p in found.values())
+    tables = {n: p for n, p in model.named_parameters() if "position_bias" in n}
+    assert len(tables) == (2 if family == "transformer" else 1)
+    assert all(p.shape == (8, 2) for p in tables.values())
 
 
 BASIC = (

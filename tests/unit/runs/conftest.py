@@ -1,4 +1,4 @@
-"""A run with two checkpoints, on a disk that never makes a test wait."""
+"""A run with two checkpoints, on a disk without sync."""
 
 from pathlib import Path
 

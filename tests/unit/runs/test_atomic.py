@@ -110,7 +110,7 @@ def test_windows_cannot_open_directories(tmp_path: Path, monkeypatch: pytest.Mon
 
     def open_file(path: Path, flags: int) -> int:
         assert not path.is_dir()
-        assert flags == os.O_RDWR  # what may only be read cannot be brought to the disk there
+        assert flags == os.O_RDWR  # Windows cannot sync a file that is open for reading only
         opened.append(path.name)
         return os.open(path, flags)
 

@@ -59,7 +59,7 @@ NUMBERS = st.floats() | st.integers() | st.booleans() | st.none()
 @settings(max_examples=50, deadline=None)
 @given(st.dictionaries(st.text(), st.recursive(NUMBERS | st.text(), st.lists, max_leaves=5)))
 def test_the_state_comes_back_exactly(state: dict[str, object]) -> None:
-    # repr tells NaN, -0.0, 1 and 1.0, True and 1 apart, which == does not.
+    # repr distinguishes NaN, -0.0, 1 and 1.0, True and 1, which == does not.
     assert repr(json.loads(checkpoint.encode_state(state))) == repr(state)
 
 
@@ -111,7 +111,7 @@ def test_a_damaged_latest_falls_back_says_so_and_does_not_outlive_the_next(run: 
         f"damaged checkpoint in {run.checkpoint_folder} (step-20: tensors.safetensors does not "
         "match its checksum); falling back to step-10"
     ]
-    # The run goes on from 10: what is written now is the newest, whatever the damaged one claims.
+    # The run resumes from 10: the next checkpoint is the newest, whatever the damaged one claims.
     run.save_checkpoint(15, tensors_of(15), {"value": 15}, keep=1)
     assert run.checkpoints() == [15]
     assert run.latest_checkpoint(no_warning).step == 15  # type: ignore[union-attr]
@@ -203,18 +203,18 @@ def test_a_kill_at_any_point_leaves_the_checkpoint_before_or_the_new_one(
         values.append(value)
         shutil.rmtree(path)
     assert set(values) == {20, 7}
-    assert values == sorted(values, reverse=True)  # once the new one stands it stays
+    assert values == sorted(values, reverse=True)  # once the new one exists it stays
     assert len(values) > 10
 
 
 def test_a_kill_while_tensors_are_written(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     def tear(tensors: object, path: Path, metadata: object) -> None:
-        path.with_name(".tmpAbCd").write_bytes(b"half")  # the library has temporaries of its own
+        path.with_name(".tmpAbCd").write_bytes(b"half")  # a temporary file of the library
         path.write_bytes(b"half")
         raise SystemExit
 
     monkeypatch.setattr("headway.runs.tensors.save_file", tear)
-    monkeypatch.setattr("headway.runs.atomic._discard", lambda path: None)  # nobody is left to
+    monkeypatch.setattr("headway.runs.atomic._discard", lambda path: None)  # it was killed
     for save in (
         lambda: run.save_checkpoint(30, {}, {}, keep=1),
         lambda: run.save_weights({}, "best", 30),
@@ -233,7 +233,7 @@ def test_one_step_that_is_absent_or_damaged_says_what_to_do(run: RunDir) -> None
     with pytest.raises(RunError) as caught:
         run.load_checkpoint(15)
     folder = run.checkpoint_folder
-    assert str(caught.value) == f"{folder} has no step-15; choose one of those it has: 10, 20"
+    assert str(caught.value) == f"{folder} has no step-15; choose one of its steps: 10, 20"
     (folder / "step-20" / "state.json").unlink()
     with pytest.raises(RunError) as caught:
         run.load_checkpoint(20)

@@ -142,7 +142,7 @@ def test_a_killed_start_is_recognised_and_taken_over(tmp_path: Path) -> None:
             continue
         if path.exists() and os.listdir(path):
             assert message_of_open(path) == (
-                f"{path} holds a run that was stopped before it began; "
+                f"{path} holds a run that was stopped before it started; "
                 f"start it again with `headway train RUN.toml --out {path}`"
             ), point
             kinds.add("begun")

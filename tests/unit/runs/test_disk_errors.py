@@ -1,4 +1,4 @@
-"""A disk that is full, read-only or forbidden: one line, and everything as it was before."""
+"""A full, read-only or forbidden disk: a message of one line, and unchanged files."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 
 from headway.errors import RunError
 from headway.runs import RunDir
-from headway.runs.disk_errors import in_words
+from headway.runs.disk_errors import format_bytes
 
 FREE = 2_500_000
 
@@ -52,16 +52,16 @@ WRITES: dict[str, Callable[[RunDir], None]] = {
     "headway.json": lambda run: run.record_facts({}),
     "codecs": write_codec,
 }
-PLACES = ["os.fsync", "os.replace", "pathlib.Path.mkdir"]
+CALLS = ["os.fsync", "os.replace", "pathlib.Path.mkdir"]
 
 
 @pytest.mark.parametrize("name", WRITES)
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("call", CALLS)
 def test_a_full_disk_anywhere_leaves_everything_as_it_was(
-    run: RunDir, monkeypatch: pytest.MonkeyPatch, name: str, place: str
+    run: RunDir, monkeypatch: pytest.MonkeyPatch, name: str, call: str
 ) -> None:
     before = snapshot(run.path)
-    monkeypatch.setattr(place, fail_with(errno.ENOSPC))
+    monkeypatch.setattr(call, fail_with(errno.ENOSPC))
     if name.startswith("checkpoints"):
         monkeypatch.setattr("headway.runs.log.RunLog.sync", lambda log: None)
     with pytest.raises(RunError) as caught:
@@ -123,8 +123,7 @@ def test_a_start_on_a_full_disk_is_given_again(
     with pytest.raises(RunError) as caught:
         RunDir.create(tmp_path / "run", {})
     assert str(caught.value).endswith(
-        "2.5 MB free); there is no checkpoint yet; "
-        "free some space, then give the same command again"
+        "2.5 MB free); there is no checkpoint yet; free some space, then run the same command again"
     )
     monkeypatch.undo()
     RunDir.create(tmp_path / "run", {})
@@ -226,5 +225,5 @@ def test_codecs_written_by_a_rust_library_on_a_truly_full_disk(tiny_disk: Path) 
         (5 * 10**15, "5000.0 TB"),
     ],
 )
-def test_sizes_in_words(size: int, words: str) -> None:
-    assert in_words(size) == words
+def test_sizes_have_units(size: int, words: str) -> None:
+    assert format_bytes(size) == words

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 def in_child(action: Callable[[int], None]) -> int:
-    """Run `action(pipe)` in another process; return its id once it has written to the pipe."""
+    """The id of a process that runs `action(pipe)`, once it has written to the pipe."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Run directories of older formats, read with the names of today."""
+"""Run directories of older formats, read with the current names."""
 
 import json
 
@@ -7,7 +7,7 @@ from headway.runs.older_formats import METRICS, renamed
 
 
 def test_a_run_of_format_1_keeps_its_format_and_has_todays_names_of_metrics(run: RunDir) -> None:
-    """`wer` was there what is `ser` now; a log that is resumed holds both."""
+    """`wer` of format 1 is `ser` now; a resumed log contains both."""
     header = {"format": 1, "headway": "0.1.0", "facts": {"torch": "2"}}
     (run.path / "headway.json").write_text(json.dumps(header))
     run.write_text("run.toml", "")

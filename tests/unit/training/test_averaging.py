@@ -20,7 +20,7 @@ from headway.training.progress import Silent
 
 
 class Stopping(Silent):
-    """Asks the run to stop after five updates."""
+    """Stops the run after five updates."""
 
     def update(self, step, total, figures):
         if step == 5:
@@ -47,11 +47,11 @@ def stopped(tmp_path, monkeypatch):
 
 def test_checkpoints_of_interruptions_do_not_count(stopped, tmp_path):
     assert average(stopped, 2, tmp_path / "out") == [2, 4]
-    found, metadata = RunDir.open(tmp_path / "out").load_weights()
+    tensors, metadata = RunDir.open(tmp_path / "out").load_weights()
     assert metadata == {"rule": "average of steps 2, 4", "step": "4"}
     run = RunDir.open(stopped)
     two, four = (run.load_checkpoint(step).tensors for step in (2, 4))
-    for name, value in found.items():
+    for name, value in tensors.items():
         expected = (two[f"model.{name}"].double() + four[f"model.{name}"].double()) / 2
         assert torch.equal(value, expected.float())
 
@@ -60,7 +60,7 @@ def test_more_than_there_are(stopped, tmp_path):
     with pytest.raises(RunError) as caught:
         average(stopped, 3, tmp_path / "out")
     assert str(caught.value) == (
-        f"{stopped} has 2 regular checkpoints: steps 2, 4; the last 3 cannot be averaged; ask for "
+        f"{stopped} has 2 regular checkpoints: steps 2, 4; the last 3 cannot be averaged; choose "
         "fewer, or train with a larger train.keep"
     )
     assert not (tmp_path / "out").exists()

@@ -12,7 +12,7 @@ EPOCHS = [[[0, 1], [2], [3]], [[3, 2], [1, 0]], [[0], [1], [2, 3]]]  # rows of t
 
 
 class ListedBatches:
-    """Batches that are written down."""
+    """Batches from a fixed list."""
 
     def __init__(self, rows):
         self.rows = rows
@@ -25,7 +25,7 @@ class ListedBatches:
 
 
 class Echo:
-    """A task whose batches say what they were made of."""
+    """A task whose batches contain the inputs they were made from."""
 
     def __init__(self):
         self.made = []

@@ -1,4 +1,4 @@
-"""The settings of training: bounds in words, schedules by name, which checkpoints are planned."""
+"""The settings of training: bounds and their messages, schedules by name, planned checkpoints."""
 
 import pytest
 

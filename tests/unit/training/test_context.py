@@ -1,4 +1,4 @@
-"""What the steps of a run share: notes, the log by the first process, corpora and the root."""
+"""`TrainingContext`: notes, the log by the first process, corpora and the root."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_a_run_is_finished_when_its_last_record_says_so(context):
     assert not context.is_finished()
     context.log_end(4)
     assert context.is_finished()
-    context.log_start(4)  # more was begun
+    context.log_start(4)  # resumed after its end
     assert not context.is_finished()
 
 

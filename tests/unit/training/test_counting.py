@@ -1,4 +1,4 @@
-"""Runs that count: the model is saved and validated once, and what has no use is noted."""
+"""Runs of counting models: saved and validated once; unused settings are noted."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ def test_the_counts_are_saved_and_validated(folder, config):
     start, validation, end = context.run.log.read()
     assert start["examples"] == {"train": 4, "valid": 4}
     assert end == {"step": 0, "finished": True}
-    # Of 12 tokens (a word, a word, the end) only b and c are not certain: 3/4 and 1/4.
+    # Of 12 tokens (two words and the end token) only b and c are not certain: 3/4 and 1/4.
     loss = -(3 * torch.tensor(0.75).log() + torch.tensor(0.25).log()).item() / 12
     assert validation["valid_loss"] == pytest.approx(loss, rel=1e-4)
     assert [step for step, _, _ in context.display.validations] == [0]
@@ -94,6 +94,6 @@ def test_nothing_can_be_counted_on_top_of_another_run(folder, config):
     with pytest.raises(ConfigError) as caught:
         count_run(context, *data)
     assert str(caught.value) == (
-        "init = 'runs/first' has no meaning for model.family = 'markov', which learns by counting "
-        "from nothing; leave it out"
+        "init = 'runs/first' has no meaning for model.family = 'markov', which counts from "
+        "scratch; leave it out"
     )

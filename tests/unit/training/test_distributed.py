@@ -1,4 +1,4 @@
-"""One process passes everything through; several talk through PyTorch's process group."""
+"""One process passes everything through; several communicate by PyTorch's process group."""
 
 import pytest
 import torch.distributed as dist
@@ -10,7 +10,7 @@ from headway.training.distributed import Processes, processes
 
 @pytest.fixture
 def group(tmp_path):
-    """A process that takes itself for the first of two, in a group that it is alone in."""
+    """A process that is set up as the first of two, in a group of one."""
     method = f"file://{tmp_path / 'rendezvous'}"
     dist.init_process_group("gloo", init_method=method, rank=0, world_size=1)
     yield Processes(0, 2)
@@ -43,7 +43,7 @@ def test_plain_data_are_shared(group):
 
 
 def test_modules_that_may_rest_are_looked_for_in_every_update(group):
-    """Unused parameters must be searched for where a module declares `may_rest`, only there."""
+    """Unused parameters are searched for only if a module declares `may_rest`."""
     resting = nn.Linear(1, 1)
     resting.may_rest = True
     for part, expected in ((nn.Linear(1, 1), False), (resting, True)):

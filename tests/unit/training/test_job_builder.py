@@ -1,4 +1,4 @@
-"""From run file and data to a job: settings that were left open, the plan, the start of a run."""
+"""From run file and data to a job: resolved settings, the plan, the start of a run."""
 
 import json
 from dataclasses import replace
@@ -63,7 +63,8 @@ def test_micro_batches_must_be_divisible_among_processes(folder):
     with pytest.raises(ConfigError) as caught:
         build(folder, group=Processes(0, 3))
     assert str(caught.value) == (
-        "train.accumulate=2 micro-batches cannot be shared by 3 processes; try train.accumulate=3"
+        "train.accumulate=2 micro-batches cannot be divided among 3 processes; "
+        "try train.accumulate=3"
     )
 
 
@@ -80,7 +81,7 @@ def test_a_resumed_job_continues_after_its_checkpoint_and_forgets_later_records(
         torch.equal(value, job.model.state_dict()[name])
         for name, value in fresh.model.state_dict().items()
     )
-    assert context.display.notes == ["going on after step 2 of 2"]
+    assert context.display.notes == ["continuing after step 2 of 2"]
     assert max(record["step"] for record in context.run.log.read()) == 2
 
 

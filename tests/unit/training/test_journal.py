@@ -16,7 +16,7 @@ def run(tmp_path):
 
 
 class Writer:
-    """Stands in for TensorBoard's writer and remembers what it was given."""
+    """A fake of TensorBoard's writer that records its calls."""
 
     def __init__(self, folder, purge_step):
         self.folder, self.purge_step, self.scalars, self.is_closed = folder, purge_step, [], False

@@ -38,7 +38,7 @@ class Falling(Objective):
 
 
 class Ones:
-    """Micro-batches in epochs of ten, all of them 1 but those that are named."""
+    """Micro-batches in epochs of ten; all are 1, except those passed by number."""
 
     def __init__(self, **exceptions):
         self.exceptions = exceptions
@@ -54,7 +54,7 @@ class Ones:
 
 
 class Scripted(Validator):
-    """Finds the losses that it is given, one after the other."""
+    """A validator that returns the losses of a list, in order."""
 
     def __init__(self, *losses):
         super().__init__("loss", lower_is_better=True)
@@ -217,7 +217,7 @@ def test_work_is_saved_now_and_then_between_validations(tmp_path, monkeypatch):
     job = make_job(tmp_path, stream=Ones(x5=math.nan), steps=9, evaluate_every=3)
     with pytest.raises(RunError, match="at step 6"):
         fit(job)
-    # Unplanned checkpoints do not count: each goes when a newer one is there.
+    # Unplanned checkpoints do not count: each is removed when a newer one exists.
     assert job.run.checkpoints() == [3, 5]
 
 

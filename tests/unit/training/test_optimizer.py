@@ -8,13 +8,13 @@ from headway.training.config import TrainConfig
 from headway.training.optimizer import make_optimizer
 
 
-def step_of(kind, gradient, weight=1.0, **given):
-    """What one step makes of a matrix and of a bias, both full of `weight`."""
+def step_of(name, gradient, weight=1.0, **settings):
+    """A matrix and a bias after one step, both filled with `weight` before it."""
     layer = nn.Linear(2, 2)
     for parameter in layer.parameters():
         nn.init.constant_(parameter, weight)
         parameter.grad = torch.full_like(parameter, gradient)
-    make_optimizer(layer, TrainConfig(optimizer=kind, eps=1e-12, **given), 0.1).step()
+    make_optimizer(layer, TrainConfig(optimizer=name, eps=1e-12, **settings), 0.1).step()
     return layer.weight[0, 0].item(), layer.bias[0].item()
 
 
@@ -28,7 +28,7 @@ def test_adam_has_no_decay():
 
 
 def test_adam_with_l2_adds_decay_to_the_gradient():
-    # 0.5 * 1 - 0.4 > 0: decay turns the matrix's gradient round, and only the matrix's.
+    # 0.5 * 1 - 0.4 > 0: decay reverses the gradient of the matrix, and no other.
     assert step_of("adam_l2", -0.4, weight_decay=0.5) == pytest.approx((0.9, 1.1))
 
 

@@ -1,4 +1,4 @@
-"""What the run file left open: sizes, number of updates, warm-up, distance of validations."""
+"""Defaults of open settings: sizes, number of updates, warm-up, updates between validations."""
 
 import pytest
 
@@ -29,27 +29,27 @@ class Clockwork(Measure):
         return 2.0
 
 
-def planned(**given):
-    return fill_length(TrainConfig(**given), 1000, lambda: 50, Clockwork())
+def planned(**settings):
+    return fill_length(TrainConfig(**settings), 1000, lambda: 50, Clockwork())
 
 
 def test_larger_models_take_larger_batches_and_smaller_rates():
     small, medium, large = (fill_sizes(TrainConfig(), n, 1) for n in (10**6, 2 * 10**7, 10**8))
     assert small.batch_tokens < medium.batch_tokens < large.batch_tokens
     assert small.lr > medium.lr > large.lr
-    assert fill_sizes(TrainConfig(), 10**6, 1, is_fine=True).lr == pytest.approx(small.lr / 10)
+    assert fill_sizes(TrainConfig(), 10**6, 1, is_finetuned=True).lr == pytest.approx(small.lr / 10)
 
 
 def test_what_was_given_stays():
     filled = fill_sizes(TrainConfig(batch_tokens=77, lr=0.5, accumulate=3), 10**6, 8)
     assert (filled.batch_tokens, filled.lr, filled.accumulate) == (77, 0.5, 3)
-    found = planned(steps=100, warmup=0, evaluate_every=9)
-    assert (found.steps, found.warmup, found.evaluate_every) == (100, 0, 9)
+    plan = planned(steps=100, warmup=0, evaluate_every=9)
+    assert (plan.steps, plan.warmup, plan.evaluate_every) == (100, 0, 9)
 
 
 def test_an_update_is_divided_among_the_workers_but_not_into_crumbs():
-    def parts(workers, **given):
-        return fill_sizes(TrainConfig(**given), 10**6, workers).accumulate
+    def parts(workers, **settings):
+        return fill_sizes(TrainConfig(**settings), 10**6, workers).accumulate
 
     assert parts(1) == 1
     assert parts(2) == 2
@@ -70,13 +70,13 @@ def test_the_smallest_limit_wins():
 
 
 def test_nothing_given_is_a_number_of_epochs_by_the_size_of_the_corpus():
-    def epochs(n_examples, is_begun=False):
-        return fill_length(TrainConfig(), n_examples, lambda: 10, Clockwork(), is_begun).epochs
+    def epochs(n_examples, is_warm=False):
+        return fill_length(TrainConfig(), n_examples, lambda: 10, Clockwork(), is_warm).epochs
 
     assert epochs(1000) == 60
     assert epochs(30_000) == 30
     assert epochs(10**7) == 3
-    assert [epochs(n, is_begun=True) for n in (1000, 20_000, 70_000)] == [20, 10, 3]
+    assert [epochs(n, is_warm=True) for n in (1000, 20_000, 70_000)] == [20, 10, 3]
 
 
 def test_minutes_become_updates_once():
@@ -97,9 +97,9 @@ def test_nothing_is_measured_without_minutes():
 
 
 def test_warm_up_and_validations_follow_the_number_of_updates():
-    found = planned(steps=1200)
-    assert found.warmup == 100
-    assert found.evaluate_every == 120
+    plan = planned(steps=1200)
+    assert plan.warmup == 100
+    assert plan.evaluate_every == 120
     assert planned(steps=1).warmup == 1
     assert planned(steps=1).evaluate_every == 1
     assert planned(steps=10**6).warmup == 4000

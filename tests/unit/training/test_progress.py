@@ -1,4 +1,4 @@
-"""What is shown: plain lines on standard error, in words and with the clock."""
+"""Progress output: plain lines on standard error, durations."""
 
 import pytest
 
@@ -8,11 +8,11 @@ FIGURES = {"loss": 2.34567, "lr": 3e-4, "tokens_per_second": 12345.6, "seconds_l
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"),
+    ("seconds", "text"),
     [(0, "0:00"), (59.6, "1:00"), (123, "2:03"), (3599, "59:59"), (3723, "1:02:03")],
 )
-def test_clock(seconds, shown):
-    assert clock(seconds) == shown
+def test_clock(seconds, text):
+    assert clock(seconds) == text
 
 
 def test_lines(capsys):
@@ -22,9 +22,9 @@ def test_lines(capsys):
     lines.validation(5, {"valid_loss": 1.23456, "bleu": 30.0}, is_best=True)
     lines.validation(6, {"valid_loss": 1.3}, is_best=False)
     lines.samples([("a", "b", "c")])
-    shown = capsys.readouterr()
-    assert shown.out == ""  # results alone go there
-    assert shown.err.splitlines() == [
+    streams = capsys.readouterr()
+    assert streams.out == ""  # for results only
+    assert streams.err.splitlines() == [
         "learning the vocabulary",
         "step 5/10  loss 2.346  12,346 tokens/s  lr 3.00e-04  1:02:03 left",
         "step 5  validation: valid_loss 1.235  bleu 30  (best)",

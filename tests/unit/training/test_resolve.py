@@ -1,4 +1,4 @@
-"""What follows from run file and data: the model's sizes, the validator, the line about it."""
+"""Resolved model, validator and summary line from run file and data."""
 
 from dataclasses import replace
 

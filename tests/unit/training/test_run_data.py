@@ -1,4 +1,4 @@
-"""Codecs and prepared data of a run: made once, read again, refused when they changed."""
+"""Codecs and prepared data of a run: made once, read again, refused if they changed."""
 
 import json
 

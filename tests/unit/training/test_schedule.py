@@ -8,22 +8,22 @@ from headway.errors import ConfigError
 from headway.run_config import read_config
 from headway.training.schedule import SCHEDULES, learning_rate
 
-KINDS = list(SCHEDULES)
+NAMES = list(SCHEDULES)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_warm_up_is_a_line_to_the_peak(kind):
-    rates = [learning_rate(kind, 1.0, step, 4, 100) for step in range(1, 5)]
+@pytest.mark.parametrize("name", NAMES)
+def test_the_warm_up_is_a_line_to_the_peak(name):
+    rates = [learning_rate(name, 1.0, step, 4, 100) for step in range(1, 5)]
     assert rates == pytest.approx([0.25, 0.5, 0.75, 1.0])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_without_warm_up_the_first_update_is_at_or_just_below_the_peak(kind):
-    assert 0.98 <= learning_rate(kind, 1.0, 1, 0, 100) <= 1.0
+@pytest.mark.parametrize("name", NAMES)
+def test_without_warm_up_the_first_update_is_at_or_just_below_the_peak(name):
+    assert 0.98 <= learning_rate(name, 1.0, 1, 0, 100) <= 1.0
 
 
 def test_each_kind_after_the_warm_up():
-    at = {kind: [learning_rate(kind, 2.0, s, 10, 110) for s in (40, 60, 110)] for kind in KINDS}
+    at = {name: [learning_rate(name, 2.0, s, 10, 110) for s in (40, 60, 110)] for name in NAMES}
     assert at["constant"] == [2.0, 2.0, 2.0]
     assert at["inverse_sqrt"] == pytest.approx([1.0, 2 / math.sqrt(6), 2 / math.sqrt(11)])
     assert at["linear"] == pytest.approx([1.4, 1.0, 0.0])
@@ -41,7 +41,7 @@ def test_inverse_square_root_is_the_papers():
 
 
 def test_warm_up_then_level_then_down_over_the_last_tenth():
-    """Hu et al. 2024: warm-up to 4, level to 90, a line to zero at 100."""
+    """Hu et al. 2024: warm-up to 4, constant to 90, linear to zero at 100."""
     rates = {step: learning_rate("wsd", 2.0, step, 4, 100) for step in (2, 4, 5, 50, 90)}
     assert rates == {2: 1.0, 4: 2.0, 5: 2.0, 50: 2.0, 90: 2.0}
     falling = [learning_rate("wsd", 2.0, step, 4, 100) for step in range(91, 101)]
@@ -72,7 +72,7 @@ def test_a_schedule_of_your_own_is_one_entry(tmp_path, monkeypatch):
     assert learning_rate(train.schedule, 3.0, 7, 2, 10) == 1.5
 
 
-@pytest.mark.parametrize("kind", ["linear", "cosine", "wsd"])
-def test_beyond_the_end_it_stays_at_zero(kind):
-    assert learning_rate(kind, 1.0, 150, 10, 100) == pytest.approx(0.0, abs=1e-12)
-    assert learning_rate(kind, 1.0, 5, 5, 5) == 1.0  # nothing but warm-up
+@pytest.mark.parametrize("name", ["linear", "cosine", "wsd"])
+def test_beyond_the_end_it_stays_at_zero(name):
+    assert learning_rate(name, 1.0, 150, 10, 100) == pytest.approx(0.0, abs=1e-12)
+    assert learning_rate(name, 1.0, 5, 5, 5) == 1.0  # nothing but warm-up

@@ -1,4 +1,4 @@
-"""What a checkpoint holds: it comes back exactly; the moving average by hand."""
+"""The state of a checkpoint comes back exactly; the moving average by hand."""
 
 import pytest
 import torch
@@ -24,9 +24,9 @@ class Tied(nn.Module):
         return self.second(self.first(x))
 
 
-def trained(kind, seed=0, steps=3):
+def trained(name, seed=0, steps=3):
     model = Tied(seed)
-    optimizer = make_optimizer(model, TrainConfig(optimizer=kind), 0.01)
+    optimizer = make_optimizer(model, TrainConfig(optimizer=name), 0.01)
     average = MovingAverage(model, 0.9)
     for step in range(1, steps + 1):
         advance(model, optimizer, average, step)
@@ -40,11 +40,11 @@ def advance(model, optimizer, average, step):
     average.update(model, step)
 
 
-@pytest.mark.parametrize("kind", ["adamw", "adam", "adam_l2", "sgd"])
-def test_packed_and_unpacked_goes_on_as_if_nothing_had_happened(kind):
-    model, optimizer, average = trained(kind)
+@pytest.mark.parametrize("name", ["adamw", "adam", "adam_l2", "sgd"])
+def test_training_continues_exactly_after_pack_and_unpack(name):
+    model, optimizer, average = trained(name)
     tensors = {name: value.clone() for name, value in pack(model, optimizer, average).items()}
-    other = trained(kind, seed=1, steps=0)
+    other = trained(name, seed=1, steps=0)
     unpack(tensors, *other)
     advance(model, optimizer, average, 4)
     advance(*other, 4)
@@ -100,6 +100,6 @@ def test_progress_round_trip_and_refusal():
     with pytest.raises(RunError) as caught:
         Progress.from_json(data)
     assert str(caught.value) == (
-        "the checkpoint's state does not fit this headway: novelty; go on with the headway that "
+        "the checkpoint's state does not fit this headway: novelty; resume with the headway that "
         "wrote it, or train again with another --out"
     )

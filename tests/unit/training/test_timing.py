@@ -1,4 +1,4 @@
-"""The measured start: as many micro-batches as one process has, on a job that is thrown away."""
+"""The timed trial: the micro-batches of one process, on a job that is discarded."""
 
 from itertools import count
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from headway.training.timing import TimedTrial
 
 
 class Job:
-    """A job that remembers what is done with it."""
+    """A job that records its calls."""
 
     def __init__(self, accumulate, validator=None):
         self.config = TrainConfig(accumulate=accumulate)

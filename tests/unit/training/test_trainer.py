@@ -1,4 +1,4 @@
-"""Runs that begin from another run, begin wrongly, or find their data elsewhere."""
+"""Runs that start from another run, fail at the start, or have moved data."""
 
 import sys
 from dataclasses import replace
@@ -17,7 +17,7 @@ from headway.training.config import TrainConfig
 
 
 def adapted(folder, **changes):
-    """A run file that names where to start from and leaves model and text open."""
+    """A run file with `init`, without model and text."""
     plain = api.RunConfig(config_of(folder).data)
     fresh = {"text": plain.text, "model": plain.model, "init": str(folder / "first")}
     return config_of(folder, **(fresh | changes))
@@ -28,10 +28,10 @@ def test_init_starts_from_the_other_runs_weights_model_and_vocabulary(folder):
     second = api.train(adapted(folder), folder / "second")
     assert second.config.model == first.config.model
     assert second.config.text == first.config.text
-    begun = RunDir.open(folder / "second").load_init()
+    initial = RunDir.open(folder / "second").load_init()
     kept, _ = RunDir.open(folder / "first").load_weights()
-    assert begun.keys() == kept.keys()
-    assert all(torch.equal(begun[name], kept[name]) for name in kept)
+    assert initial.keys() == kept.keys()
+    assert all(torch.equal(initial[name], kept[name]) for name in kept)
     after, _ = RunDir.open(folder / "second").load_weights()
     assert any(not torch.equal(after[name], kept[name]) for name in kept)
 
@@ -52,7 +52,7 @@ def test_a_run_that_was_started_from_another_does_not_need_it_any_more(folder):
 
 def test_init_brings_its_vocabulary(folder):
     api.train(config_of(folder), folder / "first")
-    with pytest.raises(ConfigError, match=r"brings its vocabulary, so \[text\] cannot be given"):
+    with pytest.raises(ConfigError, match=r"brings its vocabulary, so \[text\] cannot be set"):
         api.train(adapted(folder, text=TextConfig(kind="bytes")), folder / "second")
     assert not (folder / "second").exists()
 
@@ -90,7 +90,7 @@ def test_moved_data_are_found_again_and_changed_ones_refused(folder):
     api.resume(folder / "run", data_root=folder / "moved")
     with open(folder / "moved" / "pairs.tsv", "a", encoding="utf-8") as file:
         file.write("q\tq\n")
-    with pytest.raises(RunError, match=r"changed since .* began; restore the files"):
+    with pytest.raises(RunError, match=r"changed since .* started; restore the files"):
         api.resume(folder / "run")
 
 
@@ -121,9 +121,9 @@ def test_a_corpus_is_learned_from_as_often_as_its_weight_says(folder, weights, a
     model = api.train(config_of(folder, data=data, train=settings), folder / "run")
     run = RunDir.open(folder / "run")
     progress = run.load_checkpoint(run.checkpoints()[-1]).state["progress"]
-    # Twice and a quarter of 16 examples, each a letter and the end mark.
+    # Twice and a quarter of 16 examples, each a letter and the end token.
     assert progress["tokens"] == pytest.approx(10 * 2 * (2 * 16 + 16 // 4), abs=16)
-    assert {found.text for found in model.translate(["aw", "bx", "dz"])} == {answer}
+    assert {output.text for output in model.translate(["aw", "bx", "dz"])} == {answer}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One update: means over its own counts, clipping, the rate it is given, and two loss parts."""
+"""One update: means over its own counts, clipping, its learning rate, and two loss parts."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ class Toy(Objective):
 
 def updater(clip=0.0, workers=1):
     toy = Toy()
-    optimizer = torch.optim.SGD(toy.parameters(), lr=123.0)  # the update's own rate counts
+    optimizer = torch.optim.SGD(toy.parameters(), lr=123.0)  # the updater sets the rate
     return toy, Updater(toy, optimizer, seed=1, clip=clip, processes=Processes(), workers=workers)
 
 
@@ -90,15 +90,15 @@ def test_an_error_in_a_worker_comes_out_and_threads_are_put_back():
 
 
 class Drawing(Toy):
-    """Drops by torch's default generator, as a module from elsewhere may."""
+    """Dropout from torch's default generator, as foreign modules may use it."""
 
     def sums(self, batch):
         dropped = nn.functional.dropout(batch["x"], 0.5)
         return super().sums({"x": dropped})
 
 
-def test_a_module_that_draws_from_the_default_generator_is_worked_on_in_turn():
-    """Threads would share that generator: what is drawn must not depend on their order."""
+def test_a_module_that_draws_from_the_default_generator_runs_in_sequence():
+    """Threads would share that generator; the draws must not depend on their order."""
     batches = [(index, batch([float(n) for n in range(50)])) for index in range(4)]
     results = []
     for workers in (1, 4, 4):

@@ -1,4 +1,4 @@
-"""Runs that begin with another one: new heads, frozen encoders, thin additions, inherited keys."""
+"""Runs that start from another one: new heads, frozen encoders, LoRA, inherited keys."""
 
 import json
 from dataclasses import replace
@@ -36,17 +36,17 @@ def folder(tmp_path_factory):
         yield folder
 
 
-def config_of(folder, data, **given):
+def config_of(folder, data, **settings):
     there = DataConfig(train=f"{data}.tsv", valid=f"{data}.tsv", root=str(folder))
-    return api.RunConfig(there, **({"task": "classify", "train": TRAIN} | given))
+    return api.RunConfig(there, **({"task": "classify", "train": TRAIN} | settings))
 
 
 def weights(path):
     return RunDir.open(path).load_weights()[0]
 
 
-def begun(folder, out, data="second", **given):
-    config = config_of(folder, data, init=str(folder / "begun"), **given)
+def train_from(folder, out, data="second", **settings):
+    config = config_of(folder, data, init=str(folder / "begun"), **settings)
     return api.train(config, folder / out)
 
 
@@ -57,19 +57,19 @@ def notes(path):
 
 def test_other_labels_take_a_new_head_and_the_same_labels_the_old_one(folder):
     old = weights(folder / "begun")
-    model = begun(folder, "other")
+    model = train_from(folder, "other")
     assert model.labels == ("no", "yes")
     started = RunDir.open(folder / "other").load_init()
     assert started.keys() == {name for name in old if name.startswith("backbone.")}
     assert all(torch.equal(started[name], old[name]) for name in started)
-    assert "the head is new; what stands before it is that of init" in notes(folder / "other")
-    begun(folder, "same", data="first")
+    assert "the head is new; all other weights are those of init" in notes(folder / "other")
+    train_from(folder, "same", data="first")
     assert RunDir.open(folder / "same").load_init().keys() == old.keys()
     assert "the head is new" not in " ".join(notes(folder / "same"))
 
 
 def test_a_frozen_encoder_stays_as_it_is(folder):
-    begun(folder, "frozen", tune=FinetuneConfig(mode="frozen"))
+    train_from(folder, "frozen", tune=FinetuneConfig(mode="frozen"))
     old, new = weights(folder / "begun"), weights(folder / "frozen")
     for name, value in old.items():
         assert torch.equal(new[name], value) == name.startswith("backbone."), name
@@ -77,7 +77,7 @@ def test_a_frozen_encoder_stays_as_it_is(folder):
 
 
 def test_lora_leaves_an_ordinary_run(folder):
-    model = begun(folder, "lora", tune=FinetuneConfig(mode="lora", rank=2))
+    model = train_from(folder, "lora", tune=FinetuneConfig(mode="lora", rank=2))
     old, new = weights(folder / "begun"), weights(folder / "lora")
     assert new.keys() == old.keys()
     changed = {name for name in old if not torch.equal(old[name], new[name])}
@@ -91,8 +91,8 @@ def test_lora_leaves_an_ordinary_run(folder):
 
 def test_lora_is_resumed_exactly(folder):
     settings = {"tune": FinetuneConfig(mode="lora", rank=2)}
-    begun(folder, "whole", **settings)
-    begun(folder, "again", **settings)
+    train_from(folder, "whole", **settings)
+    train_from(folder, "again", **settings)
     run = RunDir.open(folder / "again")
     (run.path / "model.safetensors").unlink()
     last = max(run.checkpoints())
@@ -100,13 +100,13 @@ def test_lora_is_resumed_exactly(folder):
         file.unlink()
     (run.path / "checkpoints" / f"step-{last}").rmdir()
     api.resume(folder / "again")
-    expected, found = weights(folder / "whole"), weights(folder / "again")
-    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    expected, loaded = weights(folder / "whole"), weights(folder / "again")
+    assert all(torch.equal(loaded[name], expected[name]) for name in expected)
 
 
 def test_an_average_of_checkpoints_is_an_ordinary_run_too(folder):
     train = replace(TRAIN, average=2)
-    begun(folder, "averaged", tune=FinetuneConfig(mode="lora", rank=2), train=train)
+    train_from(folder, "averaged", tune=FinetuneConfig(mode="lora", rank=2), train=train)
     assert weights(folder / "averaged").keys() == weights(folder / "begun").keys()
 
 
@@ -117,8 +117,8 @@ def test_keys_of_the_model_that_are_not_given_are_those_of_init(folder):
         '[model]\npooling = "first"\ndropout = 0.3\n',
         "utf-8",
     )
-    found = api.read_config(path).model
-    assert found == replace(
+    loaded = api.read_config(path).model
+    assert loaded == replace(
         load_run_config(RunDir.open(folder / "begun")).model, pooling="first", dropout=0.3
     )
     other = ["model.family=recurrent_encoder", "model.pooling=last"]
@@ -138,7 +138,7 @@ def test_mistakes_are_said_in_words(folder):
         config_of(folder, "first", tune=FinetuneConfig(mode="lora"))
     other = RecurrentEncoderConfig(d_model=8)
     with pytest.raises(ConfigError, match=r"does not fit the model: .* is missing"):
-        begun(folder, "no", model=other)
+        train_from(folder, "no", model=other)
     pairs = DataConfig(train="first.tsv", root=str(folder))
     message = "task = 'translate' needs a model with a source that can score, step"
     with pytest.raises(ConfigError, match=message):

@@ -1,1 +1,1 @@
-"""`headway evaluate`: the command, and how its report is printed."""
+"""`headway evaluate`: the command, and the printing of its report."""

@@ -1,4 +1,4 @@
-"""`headway evaluate`: scores with intervals and signatures, and counts of strange outputs."""
+"""`headway evaluate`: scores with intervals and signatures, and counts of suspicious outputs."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ from ..options import (
     set_threads,
     warn,
 )
-from ..search_options import NOTHING_SAID, SearchOptions, with_search_options
+from ..search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from ..translate import one_line
 from .tables import report_lines, weights_record, write_outputs
 
@@ -35,10 +35,10 @@ Group = Annotated[
 ]
 Metric = Annotated[
     list[str] | None,
-    typer.Option("--metric", help="One that the run's task has; may be given again."),
+    typer.Option("--metric", help="A metric of the run's task; repeatable."),
 ]
 Outputs = Annotated[
-    Path | None, typer.Option("--outputs", metavar="FILE", help="Also write the outputs here.")
+    Path | None, typer.Option("--outputs", metavar="FILE", help="Also write the outputs to a file.")
 ]
 
 
@@ -52,7 +52,7 @@ def evaluate(
     metric: Metric = None,
     tokenized: Tokenized = False,
     group: Group = False,
-    search: SearchOptions = NOTHING_SAID,
+    search: SearchOptions = NO_SEARCH_OPTIONS,
     split: Split = False,
     cut: Cut = False,
     outputs: Outputs = None,
@@ -60,7 +60,7 @@ def evaluate(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Scores a run on a test set: by default its own.
+    """Scores a run on a test set. Default: its own.
 
     Metrics by task. translate: {text_metrics}; pronunciations as papers score them, which call ser
     the word error rate: --group --metric ser --metric per. language: loss, perplexity,
@@ -86,9 +86,9 @@ def evaluate(
         "cut": {"--cut": cut},
     }
     taken = model.evaluation_options | ({"pair"} if len(model.task.columns) > 1 else set())
-    for name, given in flags.items():
+    for name, values in flags.items():
         if name not in taken:
-            refuse_options(run, model.config.task, given)
+            refuse_options(run, model.config.task, values)
     options = EvaluationOptions(metric, tokenized, group, cut, split, search.settings())
     corpora, root = evaluation_corpora(model, source, target, data, form)
     report = model.evaluate_corpora(corpora, root, options)

@@ -1,4 +1,4 @@
-"""What `evaluate` says of every task alike: metrics with their intervals, and of which weights."""
+"""The report of `evaluate` for all tasks: metrics with their intervals, and the weights."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def weights_record(trained: "TrainedModel") -> dict[str, Any]:
-    """Which weights figures are of: `weights`, and `with` for those of further runs."""
+    """The weights that were evaluated: `weights`, and `with` for further runs of an ensemble."""
     record: dict[str, Any] = {"weights": _rule(trained)}
     if trained.ensemble_members:
         record["with"] = [
-            {"run": str(one.run.path), **_rule(one)} for one in trained.ensemble_members
+            {"run": str(member.run.path), **_rule(member)} for member in trained.ensemble_members
         ]
     return record
 
@@ -27,7 +27,7 @@ def _rule(trained: "TrainedModel | EnsembleMember") -> dict[str, Any]:
 
 
 def report_lines(report: "EvaluationReport", record: Mapping[str, Any]) -> Iterator[str]:
-    """A report as a person reads it; `record` has the weights of a `weights_record`."""
+    """The lines of a report; `record` has the weights of a `weights_record`."""
     yield from metric_lines(report.scores, report.name_width, report.digits)
     yield from report.notes
     yield ""
@@ -48,18 +48,18 @@ def metric_lines(scores: "Mapping[str, Score]", name: int = 12, digits: int = 2)
 
 
 def weight_lines(what: str, record: Mapping[str, Any]) -> Iterator[str]:
-    """What the figures are of, in words, and the weights of a `weights_record`."""
-    yield f"{what}; {_words(record['weights'])}"
+    """A line with the summary `what` and the weights, and a line for each further run."""
+    yield f"{what}; {_weights(record['weights'])}"
     for other in record.get("with", []):
-        yield f"with {other['run']}; {_words(other)}"
+        yield f"with {other['run']}; {_weights(other)}"
 
 
-def _words(rule: Mapping[str, Any]) -> str:
+def _weights(rule: Mapping[str, Any]) -> str:
     return f"weights: {rule['rule']}, step {rule['step']}"
 
 
 def write_outputs(path: Path | None, lines: Iterable[str]) -> None:
-    """Writes what `--outputs` asks for, if it does."""
+    """Writes the file of `--outputs`, if it is set."""
     if path is not None:
         with writing("--outputs", path):
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

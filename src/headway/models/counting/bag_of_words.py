@@ -1,8 +1,8 @@
-"""Bag of words: a linear classifier of how often tokens, or n-grams of them, occur.
+"""Bag of words: a linear classifier over the counts of tokens or their n-grams.
 
-Order is lost beyond the n-gram, and so is context. scikit-learn finds the weights (logistic
-regression) and is needed for nothing else: n-grams are numbered and weighed here, what was learned
-is in buffers, and a saved run predicts without it.
+Order and context beyond the n-gram are lost. scikit-learn fits the weights (logistic regression)
+and has no other use: n-grams are numbered and weighted here, the weights are in buffers, and a
+saved run predicts without it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ _CHUNK = 1024  # texts whose n-grams are listed at once
 _ITERATIONS = 1000
 
 Labelled = Iterable[tuple[np.ndarray, int]]
-"""Token sequences, each with its end mark, and the number of the label of each."""
+"""Token sequences, each with its EOS, and the index of the label of each."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,19 @@ class BagConfig:
     family: Literal["bag"] = "bag"
     """The model family."""
     ngrams: tuple[Annotated[int, Ge(1)], Annotated[int, Ge(1)]] = (1, 2)
-    """The shortest and the longest n-grams that count; `[1, 1]` is single tokens alone."""
+    """The shortest and the longest n-grams; `[1, 1]` is single tokens only."""
     weighting: Literal["counts", "presence", "tfidf"] = "tfidf"
-    """What an n-gram of a text weighs: how often it occurs, 1, or how often times
-    `ln((1 + texts) / (1 + texts that have it)) + 1`, each text then scaled to length 1."""
+    """The weight of an n-gram in a text: its count, 1, or its count times
+    `ln((1 + texts) / (1 + texts that have it)) + 1`, with each text then scaled to length 1."""
     min_count: Annotated[int, Ge(1)] = 1
-    """N-grams that fewer training texts have are left out."""
+    """Smallest number of training texts that have an n-gram; rarer ones are left out."""
     c: Annotated[float, Gt(0)] = 1.0
-    """Inverse strength of regularisation, C of scikit-learn: less of it makes weights smaller."""
+    """Inverse strength of regularisation, C of scikit-learn; a smaller value shrinks weights."""
 
     def __post_init__(self) -> None:
         if self.ngrams[0] > self.ngrams[1]:
             raise ValueError(
-                f"ngrams={list(self.ngrams)} begins above its end; "
+                f"ngrams={list(self.ngrams)} starts above its end; "
                 f"try ngrams={list(reversed(self.ngrams))}"
             )
 
@@ -62,10 +62,10 @@ class BagConfig:
 
 
 class Bag(Counted):
-    """The n-grams that were seen, what each weighs, and the linear classifier over them.
+    """The n-grams of the training data, their weights, and the linear classifier over them.
 
-    The number of an n-gram is that of its tokens as digits in base V. No token of a text is 0
-    (padding), so n-grams of unlike length have unlike numbers.
+    The number of an n-gram has its tokens as digits in base V. No token of a text is 0 (padding),
+    so n-grams of different length have different numbers.
 
     Attributes:
         ngrams: their numbers, sorted (F,).
@@ -90,14 +90,14 @@ class Bag(Counted):
 
     @torch.no_grad()
     def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """One for each label, (B, labels)."""
+        """Logits of the labels (B, labels)."""
         src = batch["src"]
         row, feature, value = self.features(src, batch["src_valid"])
         logits = self.bias.repeat(src.size(0), 1)
         return logits.index_add_(0, row, value[:, None] * self.weight[feature])
 
     def features(self, src: Tensor, src_valid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The known n-grams of each text and what they weigh in it.
+        """The known n-grams of each text and their values in it.
 
         Shape: (B, S), (B, S) -> row, feature, value (n,), each pair of row and feature once.
         """
@@ -115,7 +115,7 @@ class Bag(Counted):
         return row, feature, value / norm[row]
 
     def occurrences(self, src: Tensor, src_valid: Tensor) -> tuple[Tensor, Tensor]:
-        """Every n-gram of each text: row and number, (n,) each; the end mark is in none."""
+        """All n-grams of each text, without EOS: row and number, (n,) each."""
         shortest, longest = self.config.ngrams
         tokens, inside = src[:, :-1], src_valid[:, 1:]  # without the last one of each text
         number, rows, numbers = torch.zeros_like(tokens), [], []
@@ -129,7 +129,7 @@ class Bag(Counted):
 
 
 def count(config: BagConfig, vocabularies: VocabularySizes, examples: Labelled) -> Bag:
-    """The bag of labelled texts: lists and weighs their n-grams, then fits the classifier.
+    """The model of labelled texts: lists and weights their n-grams, then fits the classifier.
 
     Raises:
         ValueError: no n-gram occurs often enough.
@@ -141,7 +141,7 @@ def count(config: BagConfig, vocabularies: VocabularySizes, examples: Labelled) 
     features, labels = _matrix(model, examples)
     fitted = regression(C=config.c, max_iter=_ITERATIONS).fit(features, labels)
     coefficients, intercept = fitted.coef_, fitted.intercept_
-    if len(coefficients) == 1:  # of two labels the second one's, against nothing for the first
+    if len(coefficients) == 1:  # for two labels, only those of the second; the first has zeros
         coefficients = np.concatenate([np.zeros_like(coefficients), coefficients])
         intercept = np.concatenate([np.zeros_like(intercept), intercept])
     model.weight = torch.from_numpy(coefficients.T.astype(np.float32).copy())
@@ -150,16 +150,16 @@ def count(config: BagConfig, vocabularies: VocabularySizes, examples: Labelled) 
 
 
 def _list_ngrams(model: Bag, examples: Labelled) -> None:
-    """Gives a model the n-grams of the texts, and the factor of each."""
-    n_texts, found, frequencies = 0, [], []
+    """Sets the n-grams of a model and the factor of each, from the texts."""
+    n_texts, ngrams, frequencies = 0, [], []
     for src, src_valid, labels in _chunks(examples):
         pairs = torch.unique(torch.stack(model.occurrences(src, src_valid)), dim=1)
         numbers, n_rows = torch.unique(pairs[1], return_counts=True)
-        found.append(numbers)
+        ngrams.append(numbers)
         frequencies.append(n_rows)
         n_texts += len(labels)
-    numbers, place = torch.unique(torch.cat(found), return_inverse=True)
-    frequency = torch.zeros_like(numbers).index_add_(0, place, torch.cat(frequencies))
+    numbers, index = torch.unique(torch.cat(ngrams), return_inverse=True)
+    frequency = torch.zeros_like(numbers).index_add_(0, index, torch.cat(frequencies))
     kept = frequency >= model.config.min_count
     if not kept.any():
         raise ValueError(
@@ -185,13 +185,13 @@ def _matrix(model: Bag, examples: Labelled) -> tuple[Any, np.ndarray]:
         values.append(value.double())
         all_labels.append(labels)
         n_texts += len(labels)
-    places = tuple(torch.cat(parts).numpy() for parts in (rows, features))
+    indices = tuple(torch.cat(parts).numpy() for parts in (rows, features))
     shape = (n_texts, model.ngrams.numel())
-    return csr_matrix((torch.cat(values).numpy(), places), shape), np.concatenate(all_labels)
+    return csr_matrix((torch.cat(values).numpy(), indices), shape), np.concatenate(all_labels)
 
 
 def _chunks(examples: Labelled) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
-    """Texts side by side and where they are no padding, (B, S) each, and their labels."""
+    """Padded texts and the mask of their tokens, (B, S) each, and their labels."""
     rest = iter(examples)
     while chunk := list(islice(rest, _CHUNK)):
         texts = [torch.from_numpy(tokens.astype(np.int64)) for tokens, _ in chunk]
@@ -206,7 +206,7 @@ def _logistic_regression() -> Any:
         from sklearn.linear_model import LogisticRegression
     except ImportError:
         raise MissingExtra(
-            'learning with model.family = "bag"', "scikit-learn", "sklearn"
+            'training with model.family = "bag"', "scikit-learn", "sklearn"
         ) from None
     return LogisticRegression
 

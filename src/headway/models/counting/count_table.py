@@ -1,6 +1,6 @@
-"""A table of counts as a module: finds contexts, and what each gives to the words after it.
+"""A table of counts as a module: looks up contexts and the probabilities of the words after them.
 
-Its buffers have the sizes of the data, so an empty table takes on those of whatever is loaded.
+Its buffers have the sizes of the data, so an empty table takes those of the loaded tensors.
 """
 
 from typing import Any
@@ -12,10 +12,10 @@ from .ngrams import Counts
 
 
 class Counted(nn.Module):
-    """A module whose buffers have the shapes of what was counted.
+    """A module whose buffers have the shapes of the counts.
 
-    `load_state_dict` gives each buffer the shape of the tensor that is loaded; all other modules
-    insist on their own.
+    `load_state_dict` gives each buffer the shape of the loaded tensor; other modules require equal
+    shapes.
     """
 
     def _load_from_state_dict(
@@ -31,12 +31,12 @@ class Counted(nn.Module):
 class CountTable(Counted):
     """Contexts and the words that followed them: `p(w | c) = share(w, c) + backoff(c) p'(w)`.
 
-    `share = (count - D) / mass` and `backoff = (added + sum of the D) / mass`, where p' is whatever
-    the caller mixes in, `mass = total + added`, and D depends on the count: none, or three
-    discounts for 1, 2 and more.
+    `share = (count - D) / mass` and `backoff = (added + sum of the D) / mass`, where p' is the
+    distribution that the caller mixes in, `mass = total + added`, and D depends on the count: none,
+    or three discounts for 1, 2 and more.
 
     Args:
-        size: of the vocabulary.
+        size: size of the vocabulary.
     """
 
     contexts: Tensor
@@ -58,39 +58,39 @@ class CountTable(Counted):
 
     def fill(
         self,
-        found: Counts,
+        source: Counts,
         discounts: tuple[float, float, float] = (0.0, 0.0, 0.0),
         added: float = 0.0,
     ) -> None:
-        """Takes over counts.
+        """Fills the buffers from counts.
 
         Args:
-            added: to the total of each context, for words it was never seen with.
+            added: added to the total of each context, for words that never followed it.
         """
-        self.contexts = torch.from_numpy(found.contexts)
-        self.entries = torch.from_numpy(found.entries)
-        self.counts = torch.from_numpy(found.counts).int()
+        self.contexts = torch.from_numpy(source.contexts)
+        self.entries = torch.from_numpy(source.entries)
+        self.counts = torch.from_numpy(source.counts).int()
         self.discounts = torch.tensor([0.0, *discounts])
         taken = self.discounts.double()[self.counts.clamp(max=3)].numpy()
-        mass = found.totals(self.size) + added
+        mass = source.totals(self.size) + added
         self.mass = torch.from_numpy(mass).float()
-        passed_on = (added + found.per_context(taken, self.size)) / mass
-        self.backoff = torch.from_numpy(passed_on).float()
+        backoff = (added + source.per_context(taken, self.size)) / mass
+        self.backoff = torch.from_numpy(backoff).float()
 
     def find(self, shorter: Tensor, word: Tensor) -> Tensor:
-        """The contexts with `word` in front of the contexts `shorter`, -1 where there is none."""
+        """Indices of the contexts with `word` before the contexts `shorter`, -1 if unseen."""
         if not self.contexts.numel():
             return torch.full_like(shorter + word, -1)
-        key = shorter * self.size + word  # negative, so never found, where `shorter` is -1
-        place = torch.searchsorted(self.contexts, key).clamp_(max=self.contexts.numel() - 1)
-        return torch.where(self.contexts[place] == key, place, -1)
+        key = shorter * self.size + word  # negative, so never found, if `shorter` is -1
+        index = torch.searchsorted(self.contexts, key).clamp_(max=self.contexts.numel() - 1)
+        return torch.where(self.contexts[index] == key, index, -1)
 
     def shares(self, context: Tensor, row: Tensor, n_rows: int, targets: Tensor | None) -> Tensor:
-        """What contexts give to the words after them, summed over the contexts of each row.
+        """Shares of the words after contexts, summed over the contexts of each row.
 
         Args:
-            row: to which row each context belongs.
-            targets: the one word asked for in each row; None is all words.
+            row: the row of each context.
+            targets: one word for each row; None is all words.
 
         Shape: context and row (m,), targets (n_rows,) -> (n_rows, 1), or (n_rows, V) without.
         """
@@ -106,17 +106,17 @@ class CountTable(Counted):
         return share.new_zeros(n_rows * width).index_add_(0, cell, share).view(n_rows, width)
 
     def _followers(self, context: Tensor) -> tuple[Tensor, Tensor]:
-        """All entries of contexts (m,), and for each of them which of the m it belongs to."""
+        """All entries of contexts (m,), and for each entry the index of its context, below m."""
         begin = torch.searchsorted(self.entries, context * self.size)
         length = torch.searchsorted(self.entries, (context + 1) * self.size) - begin
         index = torch.repeat_interleave(length)
-        first = length.cumsum(0) - length  # where in `index` each of the m begins
-        place = torch.arange(index.numel(), device=index.device) - first[index]
-        return begin[index] + place, index
+        first = length.cumsum(0) - length  # the start of each context in `index`
+        offset = torch.arange(index.numel(), device=index.device) - first[index]
+        return begin[index] + offset, index
 
     def _followed_by(self, context: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
-        """The entries of contexts (m,) with words (m,), and which of the m have one."""
+        """The entries of contexts (m,) with words (m,), and the indices of those that have one."""
         key = context * self.size + word
-        place = torch.searchsorted(self.entries, key).clamp_(max=self.entries.numel() - 1)
-        index = (self.entries[place] == key).nonzero().squeeze(1)
-        return place[index], index
+        entry = torch.searchsorted(self.entries, key).clamp_(max=self.entries.numel() - 1)
+        index = (self.entries[entry] == key).nonzero().squeeze(1)
+        return entry[index], index

@@ -1,9 +1,8 @@
-"""Markov chains: the next word from the last ones, learned by counting.
+"""Markov chains: the next word from the last ones, by counting.
 
 Any order, with add-k or Kneser-Ney smoothing; and the second order with skips, where every earlier
-word, paired with the newest one, votes for the next (selective: only the pairs that tell
-something). Counting is in `ngrams.py`, looking up in `count_table.py`; matrices to look at are made
-in `matrices.py`.
+word, paired with the newest one, votes for the next (selective: only informative pairs vote).
+Counting is in `ngrams.py`, look-up in `count_table.py`, matrices in `teaching/matrices.py`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,19 +41,20 @@ class MarkovConfig:
     family: Literal["markov"] = "markov"
     """The model family."""
     order: Annotated[int, Ge(0)] = 2
-    """How many words back the next one depends on; 0 is the frequency of words alone."""
+    """Number of previous words that the next one depends on; 0 is the frequency of words."""
     smoothing: Literal["none", "add-k", "kneser-ney"] = "kneser-ney"
-    """What becomes of words that never followed: `none` gives them nothing, `add-k` adds `k` to
-    each count, `kneser-ney` (modified, interpolated) asks shorter contexts."""
+    """The probability of words that never followed a context: `none` is zero, `add-k` adds `k` to
+    each count, `kneser-ney` (modified, interpolated) uses shorter contexts."""
     k: Annotated[float, Gt(0)] = 1.0
-    """With `add-k`: what is added to each count."""
+    """With `add-k`: added to each count."""
     skips: bool | Annotated[int, Ge(1)] = False
     """With order 2: each earlier word, paired with the newest one, votes for the next. A number is
-    how many words before the newest one have a vote; true is all of them."""
+    the number of words before the newest one that vote; true is all of them."""
     selective: bool = False
-    """With skips: only pairs that tell more than the newest word alone have a vote."""
+    """With skips: only pairs with more information than the newest word alone vote."""
     min_gain: Annotated[float, Ge(0)] = 0.1
-    """With `selective`: how many bits beyond chance a pair must tell about the next word."""
+    """With `selective`: smallest information of a pair about the next word, in bits beyond
+    chance."""
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "MarkovConfig":
         _check_settings(self)
@@ -64,21 +64,20 @@ class MarkovConfig:
 class MarkovModel(Counted):
     """A counting model: `count` makes it from data, `load_state_dict` from saved tensors.
 
-    Begin mark and padding never get probability, all other tokens of the vocabulary, W of them, do:
-    what was never seen (an unknown, say) gets what smoothing gives it. Contexts begin with begin
-    marks and never reach over the beginning of a sequence. By smoothing:
+    BOS and padding have probability 0. All W other tokens of the vocabulary can have more; those
+    without counts, such as the unknown token, have what smoothing gives them. Contexts start with
+    BOS and never reach beyond the start of a sequence. By smoothing:
 
-    * `none`: `count / total`; a context that was never seen is answered by the longest ending of
-      it that was.
+    * `none`: `count / total`, of the longest suffix of the context that was counted.
     * `add-k`: `(count + k) / (total + k W)` in the longest context alone.
     * `kneser-ney`: `(count - D) / total + backoff p(w | context without its farthest word)`, at the
       bottom `1 / W` (Chen & Goodman 1998, section 3); counts are those of `continuations`,
       discounts those of `estimate_discounts`.
 
-    With skips the answer is the mean of the rows `p(w | x, q)` of all pairs of a different earlier
-    word x and the newest word q that were seen, and, when selective, whose `information_gain` is at
-    least `min_gain`. Rows are smoothed as above, `kneser-ney` by the first order. Where no pair has
-    a vote, the first order answers.
+    With skips the result is the mean of the rows `p(w | x, q)` of all counted pairs of a different
+    earlier word x and the newest word q; if selective, only of those whose `information_gain` is at
+    least `min_gain`. Rows are smoothed as above, `kneser-ney` by the first order. If no pair votes,
+    the result is that of the first order.
     """
 
     gain: Tensor | None
@@ -95,7 +94,7 @@ class MarkovModel(Counted):
 
     @property
     def reach(self) -> int | None:
-        """How many of the last words decide about the next; None is all of them."""
+        """Number of last words that the next one depends on; None is all of them."""
         skips = self.config.skips
         return None if skips is True else self.depth + int(skips)
 
@@ -105,10 +104,10 @@ class MarkovModel(Counted):
 
     @torch.no_grad()
     def log_probs(self, tokens_in: Tensor, targets: Tensor) -> Tensor:
-        """The log probability of each target; 0 where the target is padding.
+        """The log probability of each target; 0 for padding.
 
         Args:
-            tokens_in: what stands before each target, the begin mark first.
+            tokens_in: the token before each target, BOS first.
 
         Shape: (B, T), (B, T) -> (B, T).
         """
@@ -128,11 +127,11 @@ class MarkovModel(Counted):
         return probs.log().masked_fill(targets == PAD, 0.0)
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
-        """One hypothesis per row of the batch's tensors, which are not looked at."""
+        """One hypothesis per row of the batch, whose content is not used."""
         self._check_counted()
         rows = next((tensor.size(0) for tensor in batch.values()), None)
         if rows is None:
-            raise ValueError("the batch is empty; give it a tensor with one row per sequence")
+            raise ValueError("the batch is empty; add a tensor with one row per sequence")
         last = torch.full((rows, 1, self.reach or 0), BOS, device=self.device)
         if prefix is not None:
             last = self._extended(last, prefix[:, None])
@@ -150,19 +149,19 @@ class MarkovModel(Counted):
         )
 
     def _extended(self, last: Tensor, tokens: Tensor) -> Tensor:
-        """The last words that matter, after tokens (B, N, t)."""
+        """The last `reach` words after adding tokens (B, N, t)."""
         words = torch.cat([last, tokens], dim=-1)
         return words if self.reach is None else words[..., words.size(-1) - self.reach :]
 
     def probs(self, contexts: Tensor) -> Tensor:
-        """The whole distribution after each context, its newest word last. (n, R) -> (n, V)."""
+        """The distribution after each context, its newest word last. (n, R) -> (n, V)."""
         return self._probs(contexts, None)
 
     def pair_probs(self, chosen: Tensor | None = None) -> Tensor:
-        """The rows of pairs, whether they have a vote or not.
+        """The distributions of pairs, whether they vote or not.
 
         Args:
-            chosen: numbers of pairs (n,); by default all that were counted.
+            chosen: indices of pairs (n,); by default all.
 
         Shape: -> (n, V).
         """
@@ -175,13 +174,13 @@ class MarkovModel(Counted):
         return share + pairs.backoff[chosen, None] * self._below_pairs(first, None)
 
     def pair_words(self) -> tuple[Tensor, Tensor]:
-        """The newest word and the earlier word of each pair that was counted, (C,) each."""
+        """The newest word and the earlier word of each counted pair, (C,) each."""
         contexts = self.pair_table().contexts
         newest = self.level(1).contexts[contexts // self.size]
         return newest, contexts % self.size
 
     def pair_votes(self) -> Tensor:
-        """The mask: which of the pairs that were counted have a vote, bool (C,)."""
+        """The mask of counted pairs that vote, bool (C,)."""
         if self.gain is None:
             return torch.ones_like(self.pair_table().contexts, dtype=torch.bool)
         return self.gain >= self.config.min_gain
@@ -204,7 +203,7 @@ class MarkovModel(Counted):
         return torch.where(n_votes > 0, votes / n_votes.clamp(min=1), first)
 
     def _chain(self, contexts: Tensor, targets: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Probabilities by the chain of ever longer contexts, and the longest one's number."""
+        """Probabilities by a chain of longer and longer contexts, and the index of the longest."""
         n = len(contexts)
         probs = self._uniform(contexts, targets)
         context = torch.zeros(n, dtype=torch.int64, device=contexts.device)
@@ -213,7 +212,7 @@ class MarkovModel(Counted):
             if depth:
                 context = level.find(context, contexts[:, -depth])
             if depth < self.depth and self.config.smoothing == "add-k":
-                continue  # shorter contexts only lead to the longest
+                continue  # shorter contexts are only needed to find the longest
             row = (context >= 0).nonzero().squeeze(1)
             share = level.shares(context[row], row, n, targets)
             backoff = torch.where(context >= 0, level.backoff[context.clamp(min=0)], 1.0)
@@ -221,14 +220,14 @@ class MarkovModel(Counted):
         return probs, context
 
     def _uniform(self, contexts: Tensor, targets: Tensor | None) -> Tensor:
-        """Equal probabilities of all tokens but begin mark and padding."""
+        """Equal probabilities of all tokens but BOS and padding."""
         words = torch.arange(self.size, device=contexts.device)[None]
         if targets is not None:
             words = targets[:, None]
         return (words > BOS).float() / (self.size - BOS - 1)
 
     def _below_pairs(self, first: Tensor, targets: Tensor | None) -> Tensor:
-        """What the rows of pairs are smoothed by."""
+        """The distribution that smooths the rows of pairs."""
         return self._uniform(first, targets) if self.config.smoothing == "add-k" else first
 
     def level(self, depth: int) -> CountTable:
@@ -239,7 +238,7 @@ class MarkovModel(Counted):
         """The counts of pairs, of a model with skips."""
         if self.pairs is None:
             raise ValueError(
-                "this model counted no pairs, its order has no skips; set model.skips = true"
+                "this model has no pairs, because it has no skips; set model.skips = true"
             )
         return self.pairs
 
@@ -253,17 +252,17 @@ class MarkovModel(Counted):
 def count(
     config: MarkovConfig, vocabularies: VocabularySizes, sequences: Iterable[np.ndarray]
 ) -> MarkovModel:
-    """The model of the sequences, each of them token ids with the end mark last.
+    """The model of the sequences, each of them token ids with EOS last.
 
     Raises:
-        ValueError: settings that do not go together, nothing to count, or an order that no
-            sequence is long enough for.
+        ValueError: settings exclude each other, there is nothing to count, or no sequence is long
+            enough for the order.
     """
     longest = max(map(len, sequences), default=0)
     if config.order > longest > 0:  # before a table is made for each order
         raise ValueError(
             f"model.order = {config.order} needs a sequence of at least {config.order} tokens, the "
-            f"end mark counted, and the longest of the training data has {longest}; "
+            f"end token included, and the longest of the training data has {longest}; "
             f"set model.order to {longest} or less"
         )
     model = MarkovModel(config, vocabularies)
@@ -301,7 +300,7 @@ def _check_settings(config: MarkovConfig) -> None:
         )
     if config.selective and not config.skips:
         raise ValueError(
-            "model.selective chooses among the votes of earlier words, which there are only with "
+            "model.selective chooses among the votes of earlier words, which exist only with "
             "skips; set model.skips = true or model.selective = false"
         )
 

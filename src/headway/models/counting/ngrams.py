@@ -1,9 +1,9 @@
-"""Counts of n-grams and of skipping pairs, as sorted arrays of integers.
+"""Counts of n-grams and of skip pairs, as sorted arrays of integers.
 
-A context has a number: its place in a sorted array of keys, where a key is the number of the
-context that is one word shorter times V plus the word put in front of it. What followed a context
-is a second sorted array, of keys `context * V + next word`. So a million tokens take some sorting
-and no dictionaries. What the counts mean as probabilities is left to `markov.py`.
+The number of a context is its index in a sorted array of keys. A key is the number of the context
+that is one word shorter, times V, plus the word before it. The words after a context are a second
+sorted array, of keys `context * V + next word`. So a million tokens need some sorting and no
+dictionaries. `markov.py` turns the counts into probabilities.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# The marks every vocabulary begins with, as `text/special_tokens.py` has them.
+# The first special tokens of every vocabulary, as in `text/special_tokens.py`.
 PAD = 0
 BOS = 1
 
@@ -27,32 +27,32 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class TokenStream:
-    """Sequences end to end, with begin marks before each.
+    """Concatenated sequences, with BOS before each.
 
     Attributes:
-        tokens: all of them, marks included.
-        places: where in `tokens` the tokens of the sequences are.
-        depths: how many tokens of its sequence come before each of them.
+        tokens: all tokens, BOS included.
+        positions: index in `tokens` of each token of a sequence.
+        depths: number of tokens before each of them in its sequence.
     """
 
     tokens: Array
-    places: Array
+    positions: Array
     depths: Array
 
     @property
     def longest(self) -> int:
-        """Tokens of the longest sequence, its end mark counted."""
+        """Number of tokens of the longest sequence, EOS included."""
         return int(self.depths.max()) + 1
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What followed each of a set of contexts, and how often.
+    """The words after each of a set of contexts, with their counts.
 
     Attributes:
         contexts: keys of the contexts, sorted (C,).
         entries: keys of context and next word, sorted (E,).
-        counts: how often each entry was seen (E,).
+        counts: count of each entry (E,).
     """
 
     contexts: Array
@@ -60,7 +60,7 @@ class Counts:
     counts: Array
 
     def totals(self, size: int) -> Array:
-        """How often each context was seen (C,), in a vocabulary of `size`."""
+        """Count of each context (C,), in a vocabulary of `size`."""
         return self.per_context(self.counts, size)
 
     def per_context(self, values: Array, size: int) -> Array:
@@ -69,10 +69,10 @@ class Counts:
 
 
 def read_corpus(sequences: Iterable[Array], margin: int, size: int) -> TokenStream:
-    """All sequences, with `margin` begin marks before each so that no n-gram joins two of them.
+    """All sequences, with `margin` BOS before each, so that no n-gram joins two of them.
 
     Raises:
-        ValueError: there is nothing to count, or a token is not one of a vocabulary of `size`.
+        ValueError: there are no tokens, or a token is not in a vocabulary of `size`.
     """
     arrays = [np.asarray(sequence) for sequence in sequences]
     lengths = np.array([len(array) for array in arrays], dtype=np.int64)
@@ -82,23 +82,23 @@ def read_corpus(sequences: Iterable[Array], margin: int, size: int) -> TokenStre
     if content.min() <= BOS or content.max() >= size:
         odd = content[(content <= BOS) | (content >= size)][0]
         raise ValueError(
-            f"token {odd} cannot be counted; expected words and end marks, {BOS + 1} to {size - 1}"
+            f"token {odd} cannot be counted; expected words and EOS, {BOS + 1} to {size - 1}"
         )
-    places = np.arange(len(content)) + np.repeat(margin * np.arange(1, len(arrays) + 1), lengths)
+    positions = np.arange(len(content)) + np.repeat(margin * np.arange(1, len(arrays) + 1), lengths)
     tokens = np.full(len(content) + margin * len(arrays), BOS, dtype=np.int32)
-    tokens[places] = content
+    tokens[positions] = content
     depths = np.arange(len(content)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return TokenStream(tokens, places, depths.astype(np.int32))
+    return TokenStream(tokens, positions, depths.astype(np.int32))
 
 
 def count_ngrams(corpus: TokenStream, order: int, size: int) -> list[Counts]:
-    """What followed the last 0, 1, ... `order` words; the corpus has that many begin marks."""
-    following = corpus.tokens[corpus.places]
+    """Counts of the words after the last 0, 1, ... `order` words; `order` is at most the margin."""
+    following = corpus.tokens[corpus.positions]
     contexts, context = np.zeros(1, np.int64), np.zeros(len(following), np.int64)
     levels = []
     for depth in range(order + 1):
         if depth:
-            keys = context * size + corpus.tokens[corpus.places - depth]
+            keys = context * size + corpus.tokens[corpus.positions - depth]
             contexts, context = np.unique(keys, return_inverse=True)
         entries, counts = np.unique(context * size + following, return_counts=True)
         levels.append(Counts(contexts, entries, counts))
@@ -106,14 +106,14 @@ def count_ngrams(corpus: TokenStream, order: int, size: int) -> list[Counts]:
 
 
 def count_pairs(corpus: TokenStream, first: Counts, distance: int | None, size: int) -> Counts:
-    """What followed each newest word when a given word stood before it, at whatever distance.
+    """Counts of the words after pairs of a newest word and an earlier word at any distance.
 
-    A context is a pair: the newest word as a context of `first`, and the earlier word in front of
-    it. A word that stands there twice is one: a place in the corpus counts once for each pair.
+    A context is a pair: the newest word as a context of `first`, and the earlier word. A word that
+    occurs twice before the newest one makes one pair: a position counts once for each pair.
 
     Args:
         first: the counts of the first order.
-        distance: how many words before the newest one are looked at; None is all.
+        distance: number of words before the newest one that make pairs; None is all.
 
     Raises:
         ValueError: there are more than `MOST_PAIRS` pairs.
@@ -127,14 +127,14 @@ def count_pairs(corpus: TokenStream, first: Counts, distance: int | None, size: 
         )
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     for chunk in _by_reach(reach):
-        found, seen = np.unique(_triples(corpus, first, chunk, reach, size), return_counts=True)
-        keys, counts = _merged(keys, counts, found, seen)
+        triples = _triples(corpus, first, chunk, reach, size)
+        keys, counts = _merged(keys, counts, *np.unique(triples, return_counts=True))
     contexts, context = np.unique(keys // size, return_inverse=True)
     return Counts(contexts, context * size + keys % size, counts)
 
 
 def _by_reach(reach: Array) -> Iterator[Array]:
-    """Indices of those with a reach, similar ones together, as many as fit into a chunk."""
+    """Indices of positive reaches, in chunks of similar reach and limited size."""
     order = np.argsort(reach, kind="stable")[np.count_nonzero(reach <= 0) :]
     start = len(order)
     while start:
@@ -144,26 +144,26 @@ def _by_reach(reach: Array) -> Iterator[Array]:
 
 
 def _triples(corpus: TokenStream, first: Counts, chunk: Array, reach: Array, size: int) -> Array:
-    """A key for every newest word, earlier word and next word at the given places."""
-    places = corpus.places[chunk]
+    """A key for each newest word, earlier word and next word at the positions of a chunk."""
+    positions = corpus.positions[chunk]
     back = np.arange(reach[chunk].max())
-    window = corpus.tokens[np.maximum(places[:, None] - 2 - back, 0)]
+    window = corpus.tokens[np.maximum(positions[:, None] - 2 - back, 0)]
     window[back >= reach[chunk][:, None]] = PAD
     earlier = distinct(torch.from_numpy(window)).numpy()
-    newest = np.searchsorted(first.contexts, corpus.tokens[places - 1])
+    newest = np.searchsorted(first.contexts, corpus.tokens[positions - 1])
     row, column = np.nonzero(earlier != PAD)
     pairs = newest[row] * size + earlier[row, column]
-    return pairs * size + corpus.tokens[places[row]]
+    return pairs * size + corpus.tokens[positions[row]]
 
 
-def _merged(keys: Array, counts: Array, more: Array, seen: Array) -> tuple[Array, Array]:
-    merged, place = np.unique(np.concatenate([keys, more]), return_inverse=True)
-    total = np.bincount(place, np.concatenate([counts, seen]), minlength=len(merged))
+def _merged(keys: Array, counts: Array, more: Array, more_counts: Array) -> tuple[Array, Array]:
+    merged, index = np.unique(np.concatenate([keys, more]), return_inverse=True)
+    total = np.bincount(index, np.concatenate([counts, more_counts]), minlength=len(merged))
     return merged, total.astype(np.int64)
 
 
 def distinct(window: Tensor) -> Tensor:
-    """Each word of a row once, the others and the begin marks replaced by PAD; order is lost.
+    """Each word of a row once; repetitions and BOS become PAD, and order is lost.
 
     Shape: (n, L) -> (n, L).
     """
@@ -174,51 +174,51 @@ def distinct(window: Tensor) -> Tensor:
 
 
 def continuations(levels: list[Counts], size: int) -> list[Counts]:
-    """The counts that Kneser-Ney smoothing takes: all but the longest n-grams by their types.
+    """The counts for Kneser-Ney smoothing: all but the longest n-grams by their types.
 
-    A shorter n-gram counts once for each word that was seen in front of it. Nothing stands in front
-    of one that begins with the begin mark, which keeps its own count.
+    A shorter n-gram counts once for each different word before it. No word is before an n-gram that
+    starts with BOS, which keeps its own count.
     """
     adjusted = []
     for depth, (level, longer) in enumerate(pairwise(levels)):
         shorter = longer.contexts[longer.entries // size] // size
-        place = np.searchsorted(level.entries, shorter * size + longer.entries % size)
-        types = np.bincount(place, minlength=len(level.entries))
+        index = np.searchsorted(level.entries, shorter * size + longer.entries % size)
+        types = np.bincount(index, minlength=len(level.entries))
         if depth:
-            begins = level.contexts[level.entries // size] % size == BOS
-            types = np.where(begins, level.counts, types)
+            has_bos = level.contexts[level.entries // size] % size == BOS
+            types = np.where(has_bos, level.counts, types)
         adjusted.append(Counts(level.contexts, level.entries, types))
     return [*adjusted, levels[-1]]
 
 
 def estimate_discounts(counts: Array) -> tuple[float, float, float]:
-    """What to take from counts of 1, 2 and 3 or more (Chen & Goodman 1998, eq. 26).
+    """The discounts of counts of 1, 2 and 3 or more (Chen & Goodman 1998, eq. 26).
 
     With `n_i` the number of n-grams counted i times and `Y = n_1 / (n_1 + 2 n_2)`:
-    `D_i = i - (i + 1) Y n_{i+1} / n_i`. Where one of n_1 to n_4 is 0 or a discount is not positive
-    (few words, as with characters, or regular data), `FALLBACK` stands for all three.
+    `D_i = i - (i + 1) Y n_{i+1} / n_i`. If one of n_1 to n_4 is 0 or a discount is not positive
+    (few words, as with characters, or regular data), the result is `FALLBACK`.
     """
     n = np.bincount(np.minimum(counts, 5), minlength=6)[1:5].astype(float)
     if not n.all():
         return FALLBACK
     y = n[0] / (n[0] + 2 * n[1])
-    one, two, three = (float(i - (i + 1) * y * n[i] / n[i - 1]) for i in (1, 2, 3))
-    return (one, two, three) if min(one, two, three) > 0 else FALLBACK
+    d1, d2, d3 = (float(i - (i + 1) * y * n[i] / n[i - 1]) for i in (1, 2, 3))
+    return (d1, d2, d3) if min(d1, d2, d3) > 0 else FALLBACK
 
 
 def information_gain(pairs: Counts, first: Counts, size: int) -> Array:
-    """Bits that each pair tells about the next word, beyond the newest word alone and chance (C,).
+    """Information of each pair about the next word in bits, beyond the newest word and chance (C,).
 
-    `KL(p(. | x, q) || p(. | q)) - (K - 1) / (2 N ln 2)`, where N is how often the pair was seen and
-    K how many different words followed q: what N draws from `p(. | q)` would differ from it by, in
-    expectation (Miller 1955). So a rare pair has to be clearer than a frequent one.
+    `KL(p(. | x, q) || p(. | q)) - (K - 1) / (2 N ln 2)`, where N is the count of the pair and K the
+    number of different words after q. The second term is the expected divergence of N draws from
+    `p(. | q)` (Miller 1955), so a rare pair needs a larger divergence than a frequent one.
     """
     pair = pairs.entries // size
     newest = pairs.contexts // size
-    place = np.searchsorted(first.entries, newest[pair] * size + pairs.entries % size)
-    seen = pairs.totals(size)
-    share = pairs.counts / seen[pair]
-    usual = first.counts[place] / first.totals(size)[newest[pair]]
+    index = np.searchsorted(first.entries, newest[pair] * size + pairs.entries % size)
+    totals = pairs.totals(size)
+    share = pairs.counts / totals[pair]
+    usual = first.counts[index] / first.totals(size)[newest[pair]]
     divergence = pairs.per_context(share * np.log2(share / usual), size)
     n_following = first.per_context(np.ones(len(first.entries)), size)[newest]
-    return divergence - (n_following - 1) / (2 * seen * np.log(2))
+    return divergence - (n_following - 1) / (2 * totals * np.log(2))

@@ -1,11 +1,11 @@
-/** All layers and heads of one kind of attention as thumbnails; a press enlarges one. */
+/** Thumbnails of all layers and heads of one type of attention; a click enlarges one. */
 
 import { button, el, replace, rove } from "./dom.js";
 import { KINDS } from "./inspection.js";
 import { level, ramp } from "./paint.js";
 import { inSlices } from "./slices.js";
 
-const SIDE = 96; // pixels of a thumbnail: of more rows and columns the strongest speaks
+const SIDE = 96; // pixels of a thumbnail; with more rows and columns a pixel shows the largest weight
 
 /** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function allHeads(host, app) {

@@ -1,6 +1,6 @@
 /**
- * Attention weights from what the model compared: softmax(scale * q k^T), taken here, row by row,
- * when a row is looked at. Parts of other score functions bring their weights with them.
+ * Attention weights from queries and keys: softmax(scale * q k^T), computed here, row by row, on
+ * demand. Parts with other score functions come with their weights.
  */
 
 import { Grid } from "./grid.js";
@@ -8,7 +8,7 @@ import { unpack, rowOf } from "./tensor.js";
 
 const MOST_GRIDS = 24; // of 512 x 512 weights, a megabyte each
 
-/** One attention of the model: all heads of a layer. */
+/** One attention module of the model: all heads of a layer. */
 export class Part {
   /**
    * @param {Object<string, any>} raw as it arrived
@@ -52,7 +52,7 @@ export class Part {
     return unpack(this.packed.bias);
   }
 
-  /** How many columns a row may look at. @param {number} row */
+  /** Number of columns that a row may attend to. @param {number} row */
   reach(row) {
     return this.causal ? Math.min(this.columns, row + 1 + this.columns - this.rows) : this.columns;
   }
@@ -74,15 +74,15 @@ export class Part {
       out.set(unpack(this.packed.weights).data.subarray(at, at + this.columns));
       return;
     }
-    this.scores ??= new Float64Array(this.columns); // large scores want more digits than weights
+    this.scores ??= new Float64Array(this.columns); // large scores need more digits than weights
     const n = this.compare(head, row, this.scores);
     softmax(this.scores, n);
     out.set(this.scores);
   }
 
   /**
-   * Scores of one row before the softmax, in the first `reach` places; the others are left alone.
-   * @returns {number} how many there are
+   * Scores of one row before the softmax, in the first `reach` elements; the others are unchanged.
+   * @returns {number} their number
    */
   compare(head, row, out) {
     const query = this.query.data;
@@ -127,7 +127,7 @@ export class Part {
     return sum;
   }
 
-  /** What a head adds to the residual stream: its columns of the output projection times its sum. */
+  /** Contribution of a head to the residual stream: its columns of the output projection times its sum. */
   added(head, row) {
     const sum = this.mix(head, row);
     if (!sum || !this.out) return null;
@@ -154,7 +154,7 @@ export function softmax(row, n) {
 }
 
 /**
- * The mean of several heads of several parts of one kind.
+ * The mean over heads and over parts of one type.
  * @param {Part[]} parts
  * @param {number|null} head null: all of them
  */

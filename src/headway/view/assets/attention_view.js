@@ -1,4 +1,4 @@
-/** Attention: which one is looked at, and the four ways to look at it. */
+/** The attention tab: selection of layer and head, and four views. */
 
 import { choices, el, empty, keepFocus, replace, select } from "./dom.js";
 import { focusOf } from "./focus.js";
@@ -44,7 +44,7 @@ export function attentionView(host, app) {
   return { update, refresh: () => view?.refresh(), stop: () => view?.stop?.() };
 }
 
-/** Why there is nothing to see. */
+/** The reason why there is nothing to show. */
 export function noAttention(app) {
   if (app.inspection.isLeftOut(app.store.values.output)) {
     return empty(

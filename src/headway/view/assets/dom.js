@@ -1,6 +1,6 @@
 /**
- * How everything on the page is written: elements, tokens, numbers. Text from outside enters as
- * text nodes and attribute values only, never as markup.
+ * Elements, tokens and numbers of the page. Foreign text enters as text nodes and attribute values
+ * only, never as markup.
  */
 
 /** @typedef {Node|string|number|null|undefined|false} Child */
@@ -19,7 +19,7 @@ export function el(tag, props = {}, ...children) {
   return fill(document.createElement(tag), props, children);
 }
 
-/** The same for drawings. @returns {SVGElement} */
+/** An SVG element. @returns {SVGElement} */
 export function svg(tag, props = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
@@ -45,7 +45,7 @@ export function append(node, children) {
   }
 }
 
-/** Puts children in place of those that are there. @param {Element} node */
+/** Replaces the children of a node. @param {Element} node */
 export function replace(node, ...children) {
   node.replaceChildren();
   append(node, children);
@@ -62,7 +62,7 @@ export function sentence(words, kind = "sentence") {
 }
 
 /**
- * A token with the white space at its ends, and what cannot be seen at all, made visible.
+ * A token with the white space at its ends, and invisible characters, made visible.
  * @param {string} word
  */
 export function visible(word) {
@@ -112,7 +112,7 @@ export function button(content, press, props = {}) {
 /**
  * Buttons of which one is pressed: a radio group with arrow keys.
  * @param {string} label
- * @param {[string, Child][]} choices value and what stands on the button
+ * @param {[string, Child][]} choices value and content of the button
  * @param {string} chosen
  * @param {(value: string) => void} choose
  */
@@ -171,7 +171,7 @@ function focusAmong(items, item) {
 }
 
 /**
- * Draws anew without taking the focus away: the control that had it is known again by `data-keep`.
+ * Redraws and keeps the focus: the control that had it is identified by `data-keep`.
  * @param {Element} host @param {() => void} draw
  */
 export function keepFocus(host, draw) {
@@ -200,7 +200,7 @@ export function select(label, options, chosen, choose) {
   return el("label", { class: "field" }, el("span", {}, label), list);
 }
 
-/** A sentence where there is nothing to show. */
+/** A sentence in place of an empty view. */
 export function empty(...words) {
   return el("p", { class: "empty" }, ...words);
 }

@@ -1,4 +1,4 @@
-/** What the state means for the inspection at hand: missing or impossible values made good. */
+/** The selection for the current inspection: missing or impossible values get defaults. */
 
 import { KINDS } from "./inspection.js";
 
@@ -8,7 +8,7 @@ import { KINDS } from "./inspection.js";
  *   row: number, column: number}} Focus `part` and `oneHead` are real ones even for means.
  */
 
-/** @returns {Focus|null} null where there is no attention */
+/** @returns {Focus|null} null if there is no attention */
 export function focusOf(inspection, values) {
   const output = inspection.index(values.output);
   const kinds = inspection.kinds(output);
@@ -38,14 +38,14 @@ function among(text, n, otherwise) {
   return Number.isInteger(index) && index >= 0 && index < n ? index : otherwise;
 }
 
-/** The layers and heads of a focus in words. @param {Focus} focus */
+/** The layers and heads of a focus as text. @param {Focus} focus */
 export function inWords({ kind, layer, head, parts, part }) {
   const which = layer === "mean" ? `mean of ${parts.length} layers` : `layer ${part.layer + 1}`;
   const heads = part.heads === 1 ? "" : head === "mean" ? ", mean of heads" : `, head ${head + 1}`;
   return `${KINDS[kind]}, ${which}${heads}`;
 }
 
-/** What rows and columns of a kind are. */
+/** Names of the rows and columns of a type of attention. */
 export const AXES = {
   cross: ["word being written", "word of the source"],
   encoder: ["word of the source", "word it looks at"],

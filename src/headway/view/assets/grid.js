@@ -1,4 +1,4 @@
-/** Weights of a heat map, computed row by row when they are looked at. */
+/** Weights of a heat map, computed row by row on demand. */
 
 /** Rows of weights that are computed once, on demand. */
 export class Grid {

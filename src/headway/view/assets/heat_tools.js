@@ -1,8 +1,8 @@
-/** What belongs to a heat map besides the drawing: its keys and its buttons. */
+/** Keyboard control and buttons of a heat map. */
 
 import { button, el } from "./dom.js";
 
-/** Where a key leads from a cell. @param {KeyboardEvent} event @returns {[number, number]|null} */
+/** The cell that a key moves to. @param {KeyboardEvent} event @returns {[number, number]|null} */
 export function moved(event, [row, column], rows, columns) {
   const far = event.ctrlKey ? Infinity : 1;
   const by = {

@@ -1,6 +1,6 @@
 /**
- * A heat map with tokens on both axes: weights that come in slices, a cell under the pointer or
- * under the arrow keys, zoom with labels that stay in sight.
+ * A heat map with tokens on both axes: weights computed in slices, a cell selected by the
+ * pointer or the arrow keys, zoom with labels that stay visible.
  */
 
 import { figure, visible } from "./dom.js";
@@ -20,7 +20,7 @@ export class HeatMap {
    * @param {{label: string, signed?: boolean,
    *   pointed: (row: number, column: number, kept: boolean) => void,
    *   cell?: [number, number]|null}} options
-   *   `pointed` is told of the cell under the pointer, and with `kept` of one that was chosen;
+   *   `pointed` is called with the cell under the pointer, and with `kept` for a chosen cell;
    *   with null for `cell` none is chosen at first.
    */
   constructor({ label, signed = false, pointed, cell = [0, 0] }) {
@@ -299,7 +299,7 @@ export class HeatMap {
     context.restore();
   }
 
-  /** The cell at a place in the window. @returns {[number, number]|null} */
+  /** The cell at a point of the window. @returns {[number, number]|null} */
   find(x, y) {
     if (!this.grid) return null;
     const column = Math.floor((x - this.left + this.view.left) / this.sx);

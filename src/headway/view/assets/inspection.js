@@ -1,12 +1,12 @@
-/** One inspection as the views ask for it: tokens, outputs, attentions by kind, layer and head. */
+/** One inspection for the views: tokens, outputs, attention by type, layer and head. */
 
 import { Part, meanGrid } from "./attention.js";
 
-/** Order and names of the kinds of attention. */
+/** Order and names of the types of attention. */
 export const KINDS = { cross: "Cross", encoder: "Encoder", decoder: "Decoder" };
 
 export class Inspection {
-  /** @param {Object<string, any>|null} raw as the file or the server gives it */
+  /** @param {Object<string, any>|null} raw from the file or the server */
   constructor(raw) {
     this.raw = raw ?? {};
     this.isEmpty = !raw;
@@ -20,7 +20,7 @@ export class Inspection {
     this.read = new Map();
   }
 
-  /** Which output is meant; the best one if there are fewer. @param {number} index */
+  /** The output of an index; the best one if there are fewer. @param {number} index */
   index(index) {
     return Math.max(0, Math.min(index, this.outputs.length - 1));
   }
@@ -35,12 +35,12 @@ export class Inspection {
     return Boolean(output) && output.attention === null; // an empty list would say: has none
   }
 
-  /** The kinds of attention there are for an output. @returns {string[]} */
+  /** The types of attention of an output. @returns {string[]} */
   kinds(index) {
     return Object.keys(KINDS).filter((kind) => this.parts(kind, index).length > 0);
   }
 
-  /** Attentions of a kind, lowest layer first. @returns {Part[]} */
+  /** Attention modules of a type, lowest layer first. @returns {Part[]} */
   parts(kind, index) {
     index = this.index(index);
     const key = kind === "encoder" ? kind : `${kind} ${index}`;
@@ -59,12 +59,12 @@ export class Inspection {
       });
   }
 
-  /** What is written at each row. */
+  /** The token of each row. */
   rowTokens(raw, output) {
     return raw.rows === "source" ? this.source.tokens : output.tokens;
   }
 
-  /** What has been read in each column: on the target side that begins before the first word. */
+  /** The input token of each column; on the target side the first is BOS. */
   columnTokens(raw, output) {
     if (raw.columns === "source") return this.source.tokens;
     if (!this.read.has(output)) this.read.set(output, [this.begin, ...output.tokens]);
@@ -75,7 +75,7 @@ export class Inspection {
    * Weights to draw.
    * @param {string} kind
    * @param {number} index of the output
-   * @param {number|"mean"} layer place among the parts
+   * @param {number|"mean"} layer index among the parts
    * @param {number|"mean"} head
    */
   grid(kind, index, layer, head) {
@@ -90,7 +90,7 @@ export class Inspection {
     return this.means.get(key);
   }
 
-  /** What went into the first layer at the rows or columns of a part. */
+  /** The input of the first layer at the rows or columns of a part. */
   inputs(side, index) {
     return side === "source" ? this.raw.inputs : this.output(index)?.inputs;
   }

@@ -1,4 +1,4 @@
-/** Puts the page together: the head, the tabs, one view at a time, and what they share. */
+/** Builds the page: the head, the tabs, one view at a time, and their shared state. */
 
 import { el, inSight, keepFocus, replace, select, sentence, short } from "./dom.js";
 import { attentionView } from "./attention_view.js";
@@ -19,7 +19,7 @@ import { treeView } from "./tree_view.js";
  * @typedef {{update: (changed?: Set<string>) => void, refresh: () => void, stop?: () => void}} View
  */
 
-/** Name, what draws it, and whether an inspection has something for it to draw. */
+/** Tabs: name, view, and whether an inspection has data for it. */
 const VIEWS = {
   outputs: ["Outputs", outputsView, (it) => it.outputs.length > 0],
   search: ["Search", treeView, (it) => it.raw.trace || it.raw.search],
@@ -44,7 +44,7 @@ const app = {
 let view = null;
 let shown = null;
 
-/** The views there are for what is looked at; before anything is, all of them. */
+/** The views of the current inspection; all of them before the first one. */
 function views() {
   const { inspection } = app;
   return Object.keys(VIEWS).filter((id) => inspection.isEmpty || VIEWS[id][2](inspection));
@@ -96,7 +96,7 @@ function makeTabs() {
   });
 }
 
-/** What the page is about: the run, the sentence, the output that is looked at. */
+/** The head of the page: run, sentence and selected output. */
 function drawHead() {
   const { inspection, store } = app;
   const { run, source, outputs } = inspection;
@@ -172,7 +172,7 @@ function changed(keys) {
   drawView(keys);
 }
 
-/** A new inspection from the server takes the place of the old one. */
+/** Replaces the inspection by a new one from the server. */
 function answered(raw) {
   app.inspection = new Inspection(raw);
   view?.stop?.();

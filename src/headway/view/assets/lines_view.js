@@ -1,5 +1,5 @@
 /**
- * Lines from one chosen word to the words it looks at, several heads in colours. Long inputs show
+ * Lines from one chosen word to the words it attends to, heads in colours. Long inputs show
  * a window around the word on one side and only the words that get weight on the other.
  */
 
@@ -9,7 +9,7 @@ import { headColour } from "./paint.js";
 
 const ROW = 26; // px
 const MOST = 36; // words on a side
-const FEW = 10; // words that are shown however little they get
+const FEW = 10; // words that are always shown
 const SLIGHT = 0.002; // a weight
 
 /** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */

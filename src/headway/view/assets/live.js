@@ -1,14 +1,14 @@
-/** Type and see: the sentence, the model and the search, asked anew whenever one of them changes. */
+/** The live form: sentence, model and search; each change sends a request. */
 
 import { el, replace, sentence } from "./dom.js";
 import { Server } from "./server.js";
 
-const WAIT = 300; // milliseconds of rest before a question is asked
+const WAIT = 300; // milliseconds without a change before a request
 
 /**
  * @param {HTMLElement} host
  * @param {import("./inspection_page.js").App} app
- * @param {(raw: Object<string, any>|null) => void} answered null: there is nothing to show
+ * @param {(raw: Object<string, any>|null) => void} answered null: nothing to show
  */
 export function livePanel(host, app, answered) {
   const server = new Server();
@@ -69,7 +69,7 @@ export function livePanel(host, app, answered) {
       secretField,
     ),
   );
-  /** What the server tells of each model, by name. @type {Map<string, Object<string, any>>} */
+  /** The server's description of each model, by name. @type {Map<string, Object<string, any>>} */
   const known = new Map();
   text.value = app.store.values.text || app.inspection.source.text;
 
@@ -88,7 +88,7 @@ export function livePanel(host, app, answered) {
   const typed = () => (names() ? `${text.value}\t${second.value}` : text.value);
   const isTyped = () => [text, second].every((field) => field.hidden || field.value.trim());
 
-  /** Shows the fields and settings that the chosen model has, as its run has them. */
+  /** Shows the fields and settings of the chosen model, with the values of its run. */
   function fit() {
     const [one, other] = names() ?? ["Text", ""];
     text.placeholder = other ? one : "Type a sentence";
@@ -132,7 +132,7 @@ export function livePanel(host, app, answered) {
     return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null));
   }
 
-  /** Asks, and shows what comes. @param {number} output whose attention is wanted */
+  /** Sends a request and shows the result. @param {number} output whose attention to load */
   async function ask(output) {
     clearTimeout(timer);
     await begun;
@@ -203,7 +203,7 @@ export function livePanel(host, app, answered) {
   });
   let begun = begin();
   return {
-    /** Puts a beginning of the output into its field, to be edited. */
+    /** Puts a prefix of the output into its field, to be edited. */
     beginWith(words) {
       prefix.value = words;
       prefix.focus();

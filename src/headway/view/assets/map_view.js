@@ -1,4 +1,4 @@
-/** One head, or a mean, as a heat map, with what the chosen word looks at beside it. */
+/** One head, or a mean, as a heat map, beside the words that the chosen word attends to. */
 
 import { el, figure, isolated, replace, token } from "./dom.js";
 import { largest } from "./attention.js";
@@ -73,7 +73,7 @@ export function mapView(host, app) {
   return { update, refresh: () => map.refresh(), stop: () => map.stop() };
 }
 
-/** The words a row looks at most, best first, and how much is left for the others. */
+/** The words with most weight in a row, best first, and the weight of the others. */
 function rank(part, weights, row, column) {
   const first = largest(weights, 8);
   const rest = 1 - first.reduce((sum, j) => sum + weights[j], 0);

@@ -1,10 +1,10 @@
-/** The n-best list: scores, the probability of each token, and what could have stood there. */
+/** The n-best list: scores, the probability of each token, and its alternatives. */
 
 import { el, empty, figure, isolated, percent, replace, rove, sentence, token } from "./dom.js";
 import { wordBars } from "./bars.js";
 import { inSlices } from "./slices.js";
 
-const MANY = 400; // tokens; of more only the chosen output shows its own
+const MANY = 400; // tokens; with more, only the chosen output shows its tokens
 
 /** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function outputsView(host, app) {
@@ -95,7 +95,7 @@ export function outputsView(host, app) {
     );
   }
 
-  /** Takes an output as the beginning of the next one, to be shortened and gone on from. */
+  /** Makes an output the prefix of the next request, to be shortened and continued. */
   function continueFrom(output) {
     const go = (event) => {
       event.stopPropagation();
@@ -175,14 +175,14 @@ export function outputsView(host, app) {
   return { update, refresh() {}, stop: () => stop() };
 }
 
-/** Names and words of what is known of a whole output. */
+/** Names and texts of the facts about an output. */
 function figures(output) {
   if (output.tokens?.length)
     return [
       ["score", figure(output.score)],
       ["log probability", figure(output.log_prob, 3)],
     ];
-  if (output.value !== null && output.value !== undefined) return []; // it is what stands there
+  if (output.value !== null && output.value !== undefined) return []; // it is the output itself
   const share = output.log_prob === null ? 0 : Math.exp(output.log_prob); // JSON has no infinity
   const span = output.span ? [["characters", `${output.span[0]} to ${output.span[1]}`]] : [];
   return [...span, ["probability", percent(share)]];

@@ -33,8 +33,8 @@ export function whenColoursChange(redraw) {
 }
 
 /**
- * 256 colours as 32-bit pixels: from nothing to full for weights; through nothing for signed
- * numbers, of which 128 is zero.
+ * 256 colours as 32-bit pixels: from faint to full for weights; for signed numbers faint
+ * in the middle: 128 is zero.
  * @param {boolean} signed
  * @returns {Uint32Array}
  */

@@ -24,7 +24,7 @@ export function pairView(host, app) {
   return { update, refresh: () => focus && update(focus) };
 }
 
-/** What models without queries and keys show in place of them. */
+/** The view of models without queries and keys. */
 export function noProducts() {
   return empty(
     "This model scores words in another way than by the product of a query and a key; its weights are in the map.",
@@ -41,7 +41,7 @@ export function pickers(app, part, row, column) {
   ];
 }
 
-/** A list of words, or, where it would be too long to make and to use, the number of a word. */
+/** A list of words, or, if it would be too long, a field for the index of a word. */
 function wordPicker(label, tokens, n, chosen, choose) {
   if (n <= LONG) {
     const words = tokens.slice(0, n).map((word, i) => [String(i), `${i + 1}: ${isolated(word)}`]);

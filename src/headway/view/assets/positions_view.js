@@ -1,4 +1,4 @@
-/** The positional encoding as a picture, and how much the codes of two places have in common. */
+/** The position encodings as a picture, and the similarity of two positions. */
 
 import { choices, el, empty, figure, replace } from "./dom.js";
 import { Grid } from "./grid.js";

@@ -1,4 +1,4 @@
-/** The server that gave out this page: the newest question wins, mistakes come back in words. */
+/** Requests to the page's own server: the newest request wins; errors have a message. */
 
 export class Server {
   constructor() {
@@ -8,7 +8,7 @@ export class Server {
   }
 
   /**
-   * Asks for an inspection. An answer that a newer question has overtaken is null.
+   * Requests an inspection. The result is null if a newer request was sent meanwhile.
    * @param {Object<string, any>} question
    */
   async inspect(question) {

@@ -1,4 +1,4 @@
-/** Long work in slices between which the page answers. */
+/** Long work in slices, between which the page stays responsive. */
 
 const pause = new MessageChannel();
 const waiting = [];

@@ -1,7 +1,7 @@
 /**
- * The seven stages of one attention, each a piece of the page made from its own numbers:
- * embedding and position; query, key and value; scores; softmax; weighted sum; what it adds; the
- * word it leads to.
+ * The seven stages of one attention step, each a part of the page made from its own numbers:
+ * embedding and position; query, key and value; scores; softmax; weighted sum; its contribution to the
+ * residual stream; the predicted word.
  */
 
 import { el, empty, figure, token, visible } from "./dom.js";

@@ -1,4 +1,4 @@
-/** One attention step by step: which word, which head, and the stage that is looked at. */
+/** Attention step by step: selection of word, head and stage. */
 
 import { button, choices, el, inSight, keepFocus, replace, token } from "./dom.js";
 import { layerAndHead, noAttention } from "./attention_view.js";

@@ -1,6 +1,6 @@
-/** What is being looked at, kept in the address behind the hash so that a view can be linked. */
+/** The selection, kept in the hash of the address so that a view can be linked. */
 
-/** Every key with its value when the address does not name it; its type is that of the value. */
+/** Default of each key that the address does not have; the type is that of the default. */
 export const DEFAULTS = {
   view: "outputs",
   output: 0,
@@ -27,7 +27,7 @@ export class Store {
     this.values = { ...DEFAULTS, ...parse(location.hash) };
     this.listeners = [];
     this.timer = 0;
-    // A write that was due may have come between: what was asked for is in the event.
+    // A pending write may have changed the address: the event has the requested one.
     addEventListener("hashchange", (event) => {
       this.set({ ...DEFAULTS, ...parse(new URL(event.newURL).hash) });
     });
@@ -59,7 +59,7 @@ export class Store {
     try {
       history.replaceState(null, "", hash || " ");
     } catch {
-      // A page inside a notebook has no address of its own; what is looked at is then not linked.
+      // A page inside a notebook has no address of its own; its selection cannot be linked.
     }
   }
 }

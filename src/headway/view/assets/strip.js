@@ -4,11 +4,11 @@ import { el, figure } from "./dom.js";
 import { level, ramp } from "./paint.js";
 
 /**
- * @param {string} name what the vector is
+ * @param {string} name of the vector
  * @param {ArrayLike<number>} values
  * @param {{peak?: number, announce: (words: string) => void, note?: import("./dom.js").Child}} options
- *   `peak` has the full colour, the largest value unless given; `note` stands behind the strip
- *   while no number is pointed at.
+ *   `peak` has the full colour, the largest value unless given; `note` is after the strip
+ *   while the pointer is on no number.
  */
 export function strip(name, values, { peak = peakOf(values), announce, note = null }) {
   const canvas = el("canvas", { width: values.length, height: 1 });

@@ -1,4 +1,4 @@
-/** Tensors as they arrive: base64 of little-endian numbers. Decoded once, when looked at. */
+/** Tensors as they arrive: base64 of little-endian numbers. Decoded once, on demand. */
 
 /**
  * @typedef {{shape: number[], dtype: "float32"|"float16", data: string}} Packed

@@ -68,7 +68,7 @@ function points(rows, x, key) {
     .map((row) => ({ x: row[x], y: row[key], at: moment(row) }));
 }
 
-/** When a row was logged, for a reader. */
+/** The time of a row, as text. */
 function moment({ step, minutes }) {
   return [
     Number.isFinite(step) && `step ${short(step)}`,

@@ -1,9 +1,9 @@
-/** How the model learned: curves of the log and what it answered on the way; live it follows. */
+/** The training tab: curves of the log and sample outputs; a live page follows the run. */
 
 import { el, empty, figure, replace, sentence, short } from "./dom.js";
 import { trainingCharts } from "./training_charts.js";
 
-const AGAIN = 5000; // milliseconds between two looks at a run that may be in progress
+const AGAIN = 5000; // milliseconds between two requests for a run that may be in progress
 
 /** @param {HTMLElement} host @param {import("./inspection_page.js").App} app */
 export function trainingView(host, app) {
@@ -20,7 +20,7 @@ export function trainingView(host, app) {
   let moments = [];
   let rows = null;
   let timer = 0;
-  let number = 0; // of the newest look
+  let number = 0; // of the newest request
 
   function draw(next) {
     rows = next;
@@ -88,7 +88,7 @@ export function trainingView(host, app) {
   };
 }
 
-/** @param {[string, string, string?][]} samples input, output and what was expected */
+/** @param {[string, string, string?][]} samples input, output and reference */
 function sampleTable(samples) {
   const head = ["Input", "Output", "Expected"].map((name) => el("th", { scope: "col" }, name));
   const lines = samples.map(([source, output, expected]) =>

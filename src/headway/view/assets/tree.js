@@ -1,4 +1,4 @@
-/** A search trace as a tree: who continued whom, what became of it, where it stands in a drawing. */
+/** A search trace as a tree: parents, fates and coordinates of the candidates. */
 
 /**
  * @typedef {{step: number, index: number, word: string, parent: Candidate|null, logProb: number,
@@ -13,7 +13,7 @@ const MARGIN = 14;
 const START = 62;
 
 export class Tree {
-  /** @param {Object<string, any>} trace @param {string} start the mark every hypothesis begins with */
+  /** @param {Object<string, any>} trace @param {string} start the first token of every hypothesis */
   constructor(trace, start) {
     this.beam = trace.beam;
     this.alpha = trace.alpha;
@@ -61,7 +61,7 @@ export class Tree {
     return found;
   }
 
-  /** The candidate with which an output was complete; null if the trace does not hold it. */
+  /** The candidate with which an output was complete; null if the trace does not have it. */
   endOf(output) {
     const wanted = output.tokens.join("\u0000");
     const words = (end) =>
@@ -86,7 +86,7 @@ export class Tree {
   }
 
   /**
-   * Gives every candidate that is shown its place.
+   * Sets the coordinates of every visible candidate.
    * @param {boolean} withPruned
    * @param {(word: string) => number} measure width of a word
    * @returns {[number, number]} size of the drawing

@@ -1,4 +1,4 @@
-/** Candidates of a search and the lines between them, on canvas; what their colours mean. */
+/** Candidates of a search and the lines between them, on canvas; the legend of their colours. */
 
 import { el, figure } from "./dom.js";
 import { colour, direction, elide } from "./paint.js";
@@ -23,7 +23,7 @@ export function drawLine(context, c, wins, zoom) {
 }
 
 /**
- * A candidate: its word and figures where there is room for them.
+ * A candidate: its word and figures if there is room for them.
  * @param {{wins: boolean, marked: boolean, zoom: number}} look
  */
 export function drawBox(context, c, { wins, marked, zoom }) {
@@ -58,7 +58,7 @@ export function font(size, weight = 450) {
   return `${weight} ${size}px ${colour("sans")}`;
 }
 
-/** What is drawn how, and the settings of the search. */
+/** The legend, and the settings of the search. */
 export function legend(search) {
   const item = (kind, name) =>
     el("span", { class: "key" }, el("i", { class: `swatch ${kind}` }), name);

@@ -1,4 +1,4 @@
-/** The beam search as it went: candidates step by step, lines to those they continue. */
+/** The beam search: candidates step by step, with lines to their parents. */
 
 import { button, el, empty, figure, isolated, percent, replace, token } from "./dom.js";
 import { BOX, Tree } from "./tree.js";

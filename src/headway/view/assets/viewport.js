@@ -1,6 +1,6 @@
 /**
  * A drawing larger than its window: a scroller with one canvas of the window's size that stays in
- * place, on which only what can be seen is drawn, in the screen's own pixels.
+ * place; only the visible part is drawn, in the pixels of the screen.
  */
 
 import { el } from "./dom.js";
@@ -74,7 +74,7 @@ export class Viewport {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
-  /** Scrolls so that a rectangle of the drawing is in sight, beside margins at left and top. */
+  /** Scrolls so that a rectangle of the drawing is visible, beside margins at left and top. */
   reveal(x, y, width, height, left = 0, top = 0) {
     const node = this.node;
     if (x - left < node.scrollLeft) node.scrollLeft = x - left;

@@ -21,7 +21,7 @@ LOSS = Score("loss", 1.5, None, None, "loss|n:8")
 
 
 def loaded(path: str, step: str, members=()):
-    """What the report needs of a trained model or an ensemble member."""
+    """The part of a trained model or an ensemble member that the report uses."""
     info = {"rule": "best by bleu", "step": step}
     return SimpleNamespace(
         run=SimpleNamespace(path=Path(path)), weights_info=info, ensemble_members=members

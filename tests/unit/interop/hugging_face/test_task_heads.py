@@ -230,7 +230,7 @@ def test_a_pooler_that_init_does_not_have_is_new(tmp_path, monkeypatch, kind, la
     tuned = headway.train(headway.read_config(file, [*more, *settings]), tmp_path / "tuned")
     first = json.loads((tmp_path / "tuned" / "log.jsonl").read_text().splitlines()[0])
     assert (
-        "the head and the pooler are new; what stands before them is that of init"
+        "the head and the pooler are new; all other weights are those of init"
         in (first["notes"]["Settings"])
     )
     done = export(tuned, "hf", tmp_path / "out")

@@ -125,13 +125,13 @@ def test_without_scikit_learn_there_is_a_hint(monkeypatch):
     with pytest.raises(MissingExtra) as error:
         FAMILIES["bag"].require()
     assert str(error.value) == (
-        "learning with model.family = \"bag\" needs the package 'scikit-learn', which is not "
+        "training with model.family = \"bag\" needs the package 'scikit-learn', which is not "
         "installed; pip install 'headway-attention[sklearn]'"
     )
 
 
 def test_settings_that_do_not_fit():
-    with pytest.raises(ValueError, match=r"ngrams=\[3, 1\] begins above its end; try .*\[1, 3\]"):
+    with pytest.raises(ValueError, match=r"ngrams=\[3, 1\] starts above its end; try .*\[1, 3\]"):
         BagConfig(ngrams=(3, 1))
     with pytest.raises(ValueError, match=r"too many to be numbered; try ngrams=\[2, 4\]"):
         BagConfig(ngrams=(2, 5)).resolve(1, VocabularySizes(30_000, 2, shared=False))

@@ -291,7 +291,7 @@ def test_an_order_larger_than_the_longest_sequence():
     text = Text(["a b", "c"])
     assert text.after(text.count(order=3), "a b") == {"⟨eos⟩": 1.0}
     with refused(
-        "model.order = 4 needs a sequence of at least 4 tokens, the end mark counted, and the "
+        "model.order = 4 needs a sequence of at least 4 tokens, the end token included, and the "
         "longest of the training data has 3; set model.order to 3 or less"
     ):
         text.count(order=4)
@@ -304,7 +304,7 @@ def test_settings_that_do_not_go_together():
     ):
         MarkovConfig(order=3, skips=True).resolve(1, SIZES)
     with refused(
-        "model.selective chooses among the votes of earlier words, which there are only with "
+        "model.selective chooses among the votes of earlier words, which exist only with "
         "skips; set model.skips = true or model.selective = false"
     ):
         Text(LOGS).count(order=2, selective=True)
@@ -316,12 +316,12 @@ def test_a_model_that_has_not_counted():
 
 
 def test_a_model_without_skips_has_no_pairs():
-    with refused("this model counted no pairs, its order has no skips; set model.skips = true"):
+    with refused("this model has no pairs, because it has no skips; set model.skips = true"):
         make({"order": 2}, "none")[0].pair_words()
 
 
 def test_an_empty_batch():
-    with refused("the batch is empty; give it a tensor with one row per sequence"):
+    with refused("the batch is empty; add a tensor with one row per sequence"):
         make({"order": 1}, "none")[0].start({})
 
 

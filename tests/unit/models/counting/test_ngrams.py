@@ -106,7 +106,7 @@ def test_nothing_to_count():
 
 @pytest.mark.parametrize("odd", [PAD, BOS, SIZE, -1])
 def test_tokens_that_cannot_be_counted(odd):
-    message = rf"token {odd} cannot be counted; expected words and end marks, 2 to {SIZE - 1}"
+    message = rf"token {odd} cannot be counted; expected words and EOS, 2 to {SIZE - 1}"
     with pytest.raises(ValueError, match=message):
         read_corpus([np.array([4, 2]), np.array([4, odd, 2])], 1, SIZE)
 
