@@ -202,13 +202,14 @@ def _evaluate(job: TrainingJob, clock: ThroughputLog) -> None:
     progress = job.progress
     if job.validator is None:
         return
-    goodness = 0.0
+    goodness = loss = 0.0
     if job.processes.is_first:
         started = time.perf_counter()
         with using_weights(job.model, job.average.tensors if job.average else None):
             validation = job.validator(job.updater.objective)
             goodness = job.validator.goodness(validation)
-            is_best = progress.best is None or goodness > progress.best
+            loss = validation.figures["valid_loss"]
+            is_best = progress.is_better(goodness, loss)
             if is_best and job.config.choose == "best":
                 _save_weights(job, weights_of(job.model), f"best by {job.validator.metric}")
         clock.stop()
@@ -224,11 +225,7 @@ def _evaluate(job: TrainingJob, clock: ThroughputLog) -> None:
                 "samples": validation.samples,
             },
         )
-    goodness = job.processes.share(goodness)
-    if progress.best is None or goodness > progress.best:
-        progress.best, progress.best_step, progress.worse = goodness, progress.step, 0
-    else:
-        progress.worse += 1
+    progress.record_validation(*job.processes.share((goodness, loss)))
 
 
 def _save_weights(
@@ -289,6 +286,26 @@ def _finish(job: TrainingJob) -> None:
         best = job.progress.best_step
         tensors = group(job.run.load_checkpoint(best).tensors, prefix)
         _save_weights(job, tensors, f"best by {job.validator.metric}", best)
+    _warn_of_poor_weights(job)
+
+
+def _warn_of_poor_weights(job: TrainingJob) -> None:
+    """Says so if the kept weights may be no good although they are the best."""
+    progress, config = job.progress, job.config
+    if job.validator is None or config.choose == "last" or config.average > 1:
+        return
+    metric = job.validator.metric
+    if progress.best == 0 and not job.validator.lower_is_better:
+        job.display.note(
+            f"warning: the best validation has {metric} 0; train longer, or set train.metric to "
+            "one that fits the targets"
+        )
+    elif progress.best_step == config.evaluate_every and progress.worse:
+        job.display.note(
+            f"warning: the kept weights are those of the first validation (step "
+            f"{progress.best_step}): {metric} was never better; set a lower train.lr, or use the "
+            "last weights (--weights last)"
+        )
 
 
 def _is_whole(job: TrainingJob, step: int) -> bool:

@@ -27,9 +27,26 @@ class Progress:
     seconds: float = 0.0
     """Time spent over all sessions, validation included."""
     best: float | None = None
+    """Goodness of the best validation."""
     best_step: int = 0
     worse: int = 0
     """Validations since the best one."""
+    best_loss: float | None = None
+    """Loss of the best validation, which decides between equally good ones."""
+
+    def is_better(self, goodness: float, loss: float) -> bool:
+        """Whether a validation is better than all before it."""
+        if self.best is None or goodness != self.best:
+            return self.best is None or goodness > self.best
+        return self.best_loss is not None and loss < self.best_loss
+
+    def record_validation(self, goodness: float, loss: float) -> None:
+        """Counts a validation after the present step."""
+        if self.is_better(goodness, loss):
+            self.best, self.best_loss, self.best_step = goodness, loss, self.step
+            self.worse = 0
+        else:
+            self.worse += 1
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -37,8 +54,8 @@ class Progress:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Progress":
         names = {field.name for field in fields(cls)}
-        if set(data) != names:
-            odd = ", ".join(sorted(set(data) ^ names))
+        if odd_names := (set(data) ^ names) - {"best_loss"}:  # format 1 has no best_loss
+            odd = ", ".join(sorted(odd_names))
             raise RunError(
                 f"the checkpoint's state does not fit this headway: {odd}; resume with the headway "
                 "that wrote it, or train again with another --out"

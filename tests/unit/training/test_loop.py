@@ -116,6 +116,48 @@ def test_the_weights_of_the_best_validation_are_kept(tmp_path):
     assert (job.progress.best, job.progress.best_step, job.progress.worse) == (-1.0, 4, 1)
 
 
+class Scored(Scripted):
+    """Judges by a metric; each validation is (metric, loss)."""
+
+    def __init__(self, *figures):
+        super().__init__(*figures)
+        self.metric, self.lower_is_better = "bleu", False
+
+    def examine(self, objective, limited):
+        self.weights.append(objective.model.weight.item())
+        bleu, loss = self.losses[len(self.weights) - 1]
+        return Validation({"valid_loss": loss, "bleu": bleu}, [])
+
+
+def test_the_loss_decides_between_equal_scores(tmp_path):
+    job = make_job(
+        tmp_path, Scored((0.0, 3.0), (0.0, 1.0), (0.0, 2.0)), steps=6, evaluate_every=2, patience=1
+    )
+    fit(job)
+    assert kept(job) == (-4.0, "best by bleu")
+    assert job.display.notes[-1] == (
+        "warning: the best validation has bleu 0; train longer, or set train.metric to one that "
+        "fits the targets"
+    )
+
+
+def test_patience_does_not_end_a_run_whose_loss_still_falls(tmp_path):
+    validator = Scored((0.0, 3.0), (0.0, 2.0), (0.0, 1.0), (5.0, 1.0))
+    job = make_job(tmp_path, validator, steps=8, evaluate_every=2, patience=1)
+    fit(job)
+    assert job.progress.step == 8
+    assert kept(job) == (-8.0, "best by bleu")
+
+
+def test_a_run_that_never_gets_better_than_its_first_validation_says_so(tmp_path):
+    job = make_job(tmp_path, Scripted(1.0, 2.0, 3.0), steps=6, evaluate_every=2)
+    fit(job)
+    assert job.display.notes[-1] == (
+        "warning: the kept weights are those of the first validation (step 2): loss was never "
+        "better; set a lower train.lr, or use the last weights (--weights last)"
+    )
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
