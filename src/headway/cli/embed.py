@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from ..errors import ConfigError, DataError
-from .options import Cut, Json, Run, Threads, set_threads, whole, writing
+from .options import Cut, Json, Run, Threads, Weights, set_threads, whole, writing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,6 +91,7 @@ def embed(
     cut: Cut = False,
     out: Out = None,
     as_json: Json = False,
+    weights: Weights = None,
     compare: Compare = False,
     nearest: Nearest = None,
     top: Top = None,
@@ -111,7 +112,7 @@ def embed(
     if pooling is not None and pooling not in get_args(Pooling):
         raise ConfigError(f"--pooling {pooling}: expected mean or first")
     set_threads(threads)
-    embedder = Embedder(load(run), pooling, normalise)  # type: ignore[arg-type]
+    embedder = Embedder(load(run, weights=weights), pooling, normalise)  # type: ignore[arg-type]
     vectors = _Vectors(embedder, word, cut)
     if out is not None:
         _write(vectors, files or ["-"], out, as_json)

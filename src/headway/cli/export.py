@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from ..errors import ConfigError, install_hint
-from .options import Json, Run
+from .options import Json, Run, Weights
 
 PACKAGES = {"hf": "transformers", "ctranslate2": "ctranslate2"}
 
@@ -29,7 +29,12 @@ Stored = Annotated[
 
 
 def export(
-    run: Run, to: To, out: Out, quantization: Stored = "float32", as_json: Json = False
+    run: Run,
+    to: To,
+    out: Out,
+    quantization: Stored = "float32",
+    as_json: Json = False,
+    weights: Weights = None,
 ) -> None:
     """Writes a run in the format of another library.
 
@@ -43,7 +48,7 @@ def export(
 
     _require_known("--to", to, get_args(Format))
     _require_known("--quantization", quantization, get_args(Quantization))
-    done = write(load(run, device="cpu"), to, out, quantization)  # type: ignore[arg-type]
+    done = write(load(run, device="cpu", weights=weights), to, out, quantization)  # type: ignore[arg-type]
     check = done.check
     if check is None:
         package = PACKAGES[to]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ConfigError
-from .options import Json, Run, Threads, set_threads, whole
+from .options import Json, Run, Threads, Weights, set_threads, whole
 
 if TYPE_CHECKING:
     from ..inference.masked_lm import FillResult
@@ -24,7 +24,12 @@ Top = Annotated[
 
 
 def fill(
-    run: Run, text: Text, top: Top = 5, as_json: Json = False, threads: Threads = None
+    run: Run,
+    text: Text,
+    top: Top = 5,
+    as_json: Json = False,
+    weights: Weights = None,
+    threads: Threads = None,
 ) -> None:
     """Predicts the most probable words for each [MASK] of a text.
 
@@ -40,7 +45,7 @@ def fill(
     if top < 1:
         raise ConfigError(f"--top {top}: expected a number of at least 1")
     set_threads(threads)
-    result = load_for("fill", Pretrained, run).fill(text, top)
+    result = load_for("fill", Pretrained, run, weights=weights).fill(text, top)
     if as_json:
         print(json.dumps(asdict(result), ensure_ascii=False))
     else:

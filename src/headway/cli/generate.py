@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ConfigError
-from .options import Json, Run, Threads, With, set_threads, warn
+from .options import Json, Run, Threads, Weights, With, set_threads, warn
 from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from .translate import one_line, output_record
 
@@ -52,6 +52,7 @@ def generate(
     lines: Lines = False,
     cut: Cut = False,
     as_json: Json = False,
+    weights: Weights = None,
     search: SearchOptions = NO_SEARCH_OPTIONS,
     more: With = None,
     threads: Threads = None,
@@ -72,7 +73,7 @@ def generate(
         raise ConfigError("PROMPT and --file both set the prompt; leave one of them out")
     if lines and file is None:
         raise ConfigError("--lines needs a file; add --file FILE, or --file - to type")
-    model = load_for("generate", LanguageModel, run, *(more or []))
+    model = load_for("generate", LanguageModel, run, *(more or []), weights=weights)
     settings = search.settings()
     config, too_long = model.writing_config(**settings), "cut" if cut else "refuse"
     options: dict[str, Any] = {"too_long": too_long, **settings}

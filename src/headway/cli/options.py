@@ -42,6 +42,15 @@ With = Annotated[
         rich_help_panel=COMPUTING,
     ),
 ]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="best|last|STEP",
+        help="Load these weights instead of those that training kept.",
+        rich_help_panel=COMPUTING,
+    ),
+]
 Split = Annotated[
     bool,
     typer.Option(

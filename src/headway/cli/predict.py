@@ -11,7 +11,7 @@ import typer
 
 from ..errors import DataError
 from .eval_data import corpus_of
-from .options import Cut, Format, Json, Run, Threads, With, set_threads
+from .options import Cut, Format, Json, Run, Threads, Weights, With, set_threads
 
 if TYPE_CHECKING:
     from ..data.formats.read import Row
@@ -31,6 +31,7 @@ def predict(
     form: Format = None,
     cut: Cut = False,
     as_json: Json = False,
+    weights: Weights = None,
     more: With = None,
     threads: Threads = None,
 ) -> None:
@@ -48,7 +49,7 @@ def predict(
 
     set_threads(threads)
     # `Predictor` is the abstract base of all prediction tasks.
-    predictor: Predictor = load_for("predict", Predictor, run, *(more or []))  # type: ignore[type-abstract]
+    predictor: Predictor = load_for("predict", Predictor, run, *(more or []), weights=weights)  # type: ignore[type-abstract]
     for rows in _chunks(predictor, files or ["-"], form):
         inputs = [predictor.input(row.values) for row in rows]
         locations = [row.where for row in rows]

@@ -14,6 +14,7 @@ from .options import (
     Source,
     Target,
     Threads,
+    Weights,
     With,
     refuse_options,
     set_threads,
@@ -34,6 +35,7 @@ def score(
     more: With = None,
     threads: Threads = None,
     as_json: Json = False,
+    weights: Weights = None,
 ) -> None:
     """Prints the log probabilities of existing targets or texts.
 
@@ -47,7 +49,7 @@ def score(
     set_threads(threads)
     classes = tuple(cls for cls in trained_classes().values() if cls.scored_inputs is not None)
     require_task("score", classes, run)
-    model = load(run, *(more or []))
+    model = load(run, *(more or []), weights=weights)
     takes_pairs = model.scored_inputs == "pairs"
     if not takes_pairs:
         refuse_options(run, model.config.task, {"--source": source, "--target": target})

@@ -18,6 +18,7 @@ from .options import (
     Source,
     Target,
     Threads,
+    Weights,
     With,
     set_threads,
     whole_numbers,
@@ -51,6 +52,7 @@ def search_report(
     threads: Threads = None,
     markdown: Markdown = False,
     as_json: Json = False,
+    weights: Weights = None,
 ) -> None:
     """Compares beam search with the true argmax.
 
@@ -67,7 +69,7 @@ def search_report(
 
     widths = whole_numbers("--beams", beams, example="1,2,5,10")
     set_threads(threads)
-    translator = load_for("search-report", Translator, run, *(more or []))
+    translator = load_for("search-report", Translator, run, *(more or []), weights=weights)
     sources, references, locations = _inputs(translator, source, target, data, form, group)
     report = make_report(
         translator,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ConfigError, DataError
-from .options import COMPUTING, Json, check_engine, whole
+from .options import COMPUTING, Json, Weights, check_engine, whole
 from .streams import log
 from .translate import ComputeType, EngineName
 
@@ -114,6 +114,7 @@ def serve(
     threads: Threads = 1,
     batch_tokens: BatchTokens = None,
     as_json: Json = False,
+    weights: Weights = None,
 ) -> None:
     """Answers HTTP requests with trained runs.
 
@@ -142,7 +143,7 @@ def serve(
     limits = Limits(**{name: value for name, value in flags.items() if value is not None})
     folders = named(runs)
     with listen(host, port) as listener:
-        served, engines = _load_runs(folders, limits, engine, compute_type)
+        served, engines = _load_runs(folders, limits, engine, compute_type, weights)
         pool = make_worker_pool(engines, workers, threads, limits.seconds + PATIENCE)
         if workers is not None and pool.workers != workers:
             log(f"--workers {workers}: using one thread, since this system cannot fork processes")
@@ -214,7 +215,11 @@ def read_token(file: Path | None) -> str | None:
 
 
 def _load_runs(
-    folders: dict[str, Path], limits: "Limits", engine: str, compute_type: str
+    folders: dict[str, Path],
+    limits: "Limits",
+    engine: str,
+    compute_type: str,
+    weights: str | None,
 ) -> tuple[dict[str, "ServedRun"], dict[str, "Engine"]]:
     """The runs with their validators and engines.
 
@@ -237,11 +242,11 @@ def _load_runs(
     engines = {}
     for name, folder in folders.items():
         run = RunDir.open(folder)
-        if not (run.path / WEIGHTS).exists():
+        if weights is None and not (run.path / WEIGHTS).exists():
             served[name] = ServedRun(name, run, load_run_config(run))
             log(f"{name} has no weights yet: only its training log can be read")
             continue
-        trained = load(folder)
+        trained = load(folder, weights=weights)
         served[name] = RequestValidator(name, trained, limits, engine)
         engines[name] = Engine(trained, compute_type)
     return served, engines

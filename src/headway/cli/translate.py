@@ -22,6 +22,7 @@ from .options import (
     Run,
     Split,
     Threads,
+    Weights,
     With,
     check_engine,
     set_threads,
@@ -133,6 +134,7 @@ def translate(
     jsonl: Jsonl = False,
     split: Split = False,
     as_json: Json = False,
+    weights: Weights = None,
     sample: Sample = False,
     search: SearchOptions = NO_SEARCH_OPTIONS,
     glossary: GlossaryFile = None,
@@ -163,7 +165,7 @@ def translate(
         raise ConfigError(
             "a trace shows one search, and split lines have several; leave out --trace or --split"
         )
-    translator = load_for("translate", Translator, run, *(more or []))
+    translator = load_for("translate", Translator, run, *(more or []), weights=weights)
     settings = search.settings(method="sample" if sample else None)
     terms = Glossary.read(glossary) if glossary is not None else None
     layer, too_long = _layer(align, align_layer), "split" if split else "refuse"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ConfigError
-from .options import Json, Run, Threads, refuse_options, set_threads, whole
+from .options import Json, Run, Threads, Weights, refuse_options, set_threads, whole
 from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from .translate import GlossaryFile, Prefix
 
@@ -86,6 +86,7 @@ def view(
     argument: Text = None,
     out: Out = None,
     as_json: Json = False,
+    weights: Weights = None,
     target: Target = None,
     search: SearchOptions = NO_SEARCH_OPTIONS,
     glossary: GlossaryFile = None,
@@ -115,7 +116,7 @@ def view(
             if value is not None:
                 raise ConfigError(f"{option} chooses a picture; add --png FILE or leave it out")
     set_threads(threads)
-    model = load(run)
+    model = load(run, weights=weights)
     settings = search.settings()
     options = {"target": target, "glossary": glossary, "prefix": prefix}
     text = _text(argument)

@@ -16,11 +16,14 @@ from ..run_config import load_run_config
 from ..runs import RunDir
 from ..tasks import TASKS, task_class
 from .base import EnsembleMember, TrainedModel
+from .weights import load_weights
 
 AnyModel = TypeVar("AnyModel", bound=TrainedModel)
 
 
-def load(path: str | Path, *more: str | Path, device: str | None = None) -> Any:
+def load(
+    path: str | Path, *more: str | Path, device: str | None = None, weights: str | None = None
+) -> Any:
     """The model of a run directory, ready to use; the ensemble of several.
 
     The run's task decides the class: `Translator`, `LanguageModel`, `Classifier`, `Tagger`,
@@ -29,12 +32,13 @@ def load(path: str | Path, *more: str | Path, device: str | None = None) -> Any:
 
     Args:
         device: replaces the device of the run file.
+        weights: `best`, `last` or the number of a step, in place of the weights that the run kept.
 
     Raises:
         RunError: a directory is no run, is damaged, has no weights yet, or has another task or
             vocabulary than the first.
     """
-    members = [_load_run(p, device) for p in (path, *more)]
+    members = [_load_run(p, device, weights) for p in (path, *more)]
     first, *others = members
     if not others:
         return first
@@ -57,6 +61,7 @@ def load_for(
     path: str | Path,
     *more: str | Path,
     device: str | None = None,
+    weights: str | None = None,
 ) -> AnyModel:
     """Loads runs for a command that needs one class of trained models.
 
@@ -64,7 +69,7 @@ def load_for(
         ConfigError: the run is of another class.
     """
     require_task(command, cls, path)
-    model: AnyModel = load(path, *more, device=device)
+    model: AnyModel = load(path, *more, device=device, weights=weights)
     return model
 
 
@@ -107,10 +112,10 @@ def trained_classes() -> dict[str, type[TrainedModel]]:
     return {name: trained_class(name) for name in TASKS}
 
 
-def _load_run(path: str | Path, device: str | None) -> TrainedModel:
+def _load_run(path: str | Path, device: str | None, weights: str | None) -> TrainedModel:
     run = RunDir.open(path)
     config = load_run_config(run)
-    tensors, metadata = run.load_weights()
+    tensors, metadata = load_weights(run, weights)
     task = config.make_task().load_codecs(run.codecs)
     model = build_model(config.model, task.vocabularies)
     resized = FAMILIES[config.model.family].learns == "counting"  # buffers have their saved size

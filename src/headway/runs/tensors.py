@@ -4,6 +4,7 @@ The meaning of the tensors is up to `weights.py` and `checkpoint.py`.
 """
 
 import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,16 +12,35 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+METADATA = "__metadata__"
+
 
 def save_tensors(
     path: Path, tensors: Mapping[str, torch.Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Writes tensors of any device and layout; those that share memory are written separately."""
+    """Writes tensors of any device and layout; those that share memory are written separately.
+
+    Equal tensors and metadata give equal bytes.
+    """
     path.touch()
     mode = path.stat().st_mode
     save_file(_separate(tensors), path, dict(metadata or {}))
+    _sort_metadata(path)
     # The library makes files that only their owner can read; a run is shared like its directory.
     path.chmod(mode)
+
+
+def _sort_metadata(path: Path) -> None:
+    """Rewrites the header in place: the library writes metadata in random order."""
+    with open(path, "r+b") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+        if METADATA in header:
+            header[METADATA] = dict(sorted(header[METADATA].items()))
+            text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+            assert len(text) <= size
+            file.seek(8)
+            file.write(text.ljust(size))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:

@@ -42,7 +42,7 @@ def use(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def install(predictor):
-        monkeypatch.setattr("headway.inference.load.load_for", lambda *_: predictor)
+        monkeypatch.setattr("headway.inference.load.load_for", lambda *_, **__: predictor)
         return predictor
 
     return install

@@ -71,3 +71,16 @@ def test_a_digest_depends_on_names_types_shapes_and_contents_alone() -> None:
         {"a": torch.zeros(2, 2), "b": torch.zeros(1)},
     ]
     assert len({digest(tensors) for tensors in [plain, *others]}) == 5
+
+
+def test_equal_content_gives_equal_bytes(tmp_path):
+    tensors = {"b": torch.arange(3.0), "a": torch.zeros(2, 2)}
+    metadata = {"rule": "best by bleu", "step": "40", "note": 'quote " and \\ and \u00e9\n'}
+    contents = set()
+    for i in range(8):
+        save_tensors(tmp_path / f"{i}", tensors, metadata)
+        contents.add((tmp_path / f"{i}").read_bytes())
+    assert len(contents) == 1
+    loaded, read = load_tensors(tmp_path / "0")
+    assert read == metadata
+    assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)

@@ -18,6 +18,7 @@ from ..options import (
     Target,
     Threads,
     Tokenized,
+    Weights,
     With,
     refuse_options,
     set_threads,
@@ -59,6 +60,7 @@ def evaluate(
     more: With = None,
     threads: Threads = None,
     as_json: Json = False,
+    weights: Weights = None,
 ) -> None:
     """Scores a run on a test set. Default: its own.
 
@@ -75,7 +77,7 @@ def evaluate(
     from ...inference.load import load
 
     set_threads(threads)
-    model = load(run, *(more or []))
+    model = load(run, *(more or []), weights=weights)
     flags: dict[str, dict[str, Any]] = {
         "tokenized": {"--tokenized": tokenized},
         "group": {"--group": group},
