@@ -19,7 +19,7 @@ def exported(monkeypatch):
         result["arguments"] = (model, to, out, quantization)
         return Exported(out, "Marian", result["check"])
 
-    monkeypatch.setattr("headway.inference.load.load", lambda run, device: (run, device))
+    monkeypatch.setattr("headway.inference.load.load", lambda run, device, weights: (run, device))
     monkeypatch.setattr("headway.interop.export.export", export)
     return result
 
