@@ -25,7 +25,8 @@ def save_tensors(
     path.touch()
     mode = path.stat().st_mode
     save_file(_separate(tensors), path, dict(metadata or {}))
-    _sort_metadata(path)
+    if metadata:
+        _sort_metadata(path)
     # The library makes files that only their owner can read; a run is shared like its directory.
     path.chmod(mode)
 
@@ -35,12 +36,11 @@ def _sort_metadata(path: Path) -> None:
     with open(path, "r+b") as file:
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
-        if METADATA in header:
-            header[METADATA] = dict(sorted(header[METADATA].items()))
-            text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-            assert len(text) <= size
-            file.seek(8)
-            file.write(text.ljust(size))
+        header[METADATA] = dict(sorted(header[METADATA].items()))
+        text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+        assert len(text) <= size
+        file.seek(8)
+        file.write(text.ljust(size))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:

@@ -141,7 +141,7 @@ def test_bounds_are_those_of_the_setting(entries, name, value):
         (
             SearchConfig(min_ratio=0.5, beam=1, stop="safe"),
             [
-                "search.min_ratio = 0.5 (no limit follows the input)",
+                "search.min_ratio = 0.5 (no limit depends on the input)",
                 'search.stop = "safe" (a beam of 1 stops at its first end)',
             ],
         ),

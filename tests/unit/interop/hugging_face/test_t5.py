@@ -21,7 +21,7 @@ from hf_cases import (
 
 from headway.interop.hugging_face.config_map import ConfigReader
 from headway.interop.hugging_face.model_files import write_model
-from headway.interop.hugging_face.t5 import T5, FeedForward, TiedOutput
+from headway.interop.hugging_face.t5 import T5, FeedForwardType, TiedOutput
 from headway.models import VocabularySizes
 
 SIZES = VocabularySizes(30, 30, shared=True, head="words")
@@ -47,13 +47,13 @@ def t5(tmp_path_factory):
 def test_gates_and_activation_have_one_entry(entry, is_gated, activation, written):
     config = model_config(T5, feed_forward_proj=entry)
     assert (config.gated, config.activation) == (is_gated, activation)
-    assert FeedForward().write(config) == {"feed_forward_proj": written}
+    assert FeedForwardType().write(config) == {"feed_forward_proj": written}
 
 
 @pytest.mark.parametrize("entry", ["mish", "gated-mish", "closed-relu", 3])
 def test_an_activation_that_headway_does_not_have(entry):
     reader = ConfigReader({"feed_forward_proj": entry})
-    assert FeedForward().read(reader) == {}
+    assert FeedForwardType().read(reader) == {}
     value = entry if entry == 3 else f'"{entry}"'
     assert reader.obstacles.messages == [
         f"feed_forward_proj = {value} (an activation, or one behind gated-)"
