@@ -6,6 +6,7 @@ unchanged, and rebuilt otherwise. The file layout of stores is left to `store`.
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,6 +80,23 @@ class Prepared:
         """Store and sizes for an epoch: running texts are cut into blocks at other positions."""
         return shift_blocks(self.store, self.sizes, self.is_running, seed, epoch)
 
+    def sample(self, share: float, least: int) -> Store:
+        """The store with about this share of its examples, and at least `least` of them.
+
+        They are spread over the store, as whole documents if there are documents; of running text,
+        whose blocks belong together, the beginning is taken.
+        """
+        store, n = self.store, len(self.store)
+        wanted = max(min(least, n), math.ceil(share * n))
+        if wanted == n:
+            return store
+        if DOCUMENT in store.columns:
+            starts = store.documents
+            chosen = _spread(len(starts) - 1, max(1, math.ceil(share * (len(starts) - 1))))
+            parts = [np.arange(starts[i], starts[i + 1]) for i in chosen]
+            return store.select(np.concatenate(parts))
+        return store.select(np.arange(wanted) if any(self.is_running) else _spread(n, wanted))
+
     def report(self) -> list[str]:
         """Lines for the log: the number of examples, the dropped ones and the leak check."""
         lines = [f"{len(self.store)} examples {'found' if self.reused else 'prepared'}"]
@@ -87,6 +105,11 @@ class Prepared:
         lines += [str(dropped) for dropped in self.dropped]
         is_checked = self.leaks is not None and self.leaks.rows and self.leaks.pairs
         return lines + ([str(self.leaks)] if is_checked else [])
+
+
+def _spread(n: int, wanted: int) -> np.ndarray:
+    """`wanted` of the numbers below `n`, at equal distances."""
+    return np.arange(wanted) * n // wanted
 
 
 @dataclass(frozen=True)

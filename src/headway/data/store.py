@@ -160,6 +160,33 @@ class StoredColumn:
         return self._values.gather(positions, len(indices)), lengths
 
 
+class SelectedColumn(StoredColumn):
+    """Some examples of a column, in their order."""
+
+    def __init__(self, column: StoredColumn, rows: np.ndarray) -> None:
+        self.column, self._whole, self._rows = column.column, column, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        if not 0 <= index < len(self):
+            raise IndexError(f"example {index} of {len(self)}")
+        return self._whole[int(self._rows[index])]
+
+    def lengths(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        return self._whole.lengths()[self._rows[start:stop]]
+
+    def joined(self, start: int, stop: int) -> np.ndarray:
+        return self._whole.take(self._rows[start:stop])[0]
+
+    def last_values(self) -> np.ndarray:
+        return self._whole.last_values()[self._rows]
+
+    def take(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._whole.take(self._rows[np.asarray(indices, np.int64)])
+
+
 class Store:
     """An open store, read only: `store["source"][i]`, `len(store)`.
 
@@ -199,6 +226,13 @@ class Store:
             for name, column in self._columns.items()
             if name != DOCUMENT
         }
+        return other
+
+    def select(self, rows: np.ndarray) -> "Store":
+        """The store of some examples only, in the order of `rows`."""
+        other = copy.copy(self)
+        other._documents, other._size = None, len(rows)
+        other._columns = {name: SelectedColumn(c, rows) for name, c in self._columns.items()}
         return other
 
     @property

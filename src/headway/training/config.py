@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
 from ..config import OneOf
 from .schedule import SCHEDULES
@@ -29,6 +29,8 @@ class TrainConfig:
     minutes: Annotated[float, Gt(0)] | None = None
     """A budget in minutes, validation included. A short timed trial turns it into a number of
     updates, which is recorded and shapes the schedule, so that resuming stays exact."""
+    deadline: bool = False
+    """Stop when `minutes` are over, even if the planned updates are not done."""
     batch_tokens: Annotated[int, Ge(1)] | None = None
     """Target tokens per update, padding included; source tokens have the same limit. BPE dropout
     makes examples a little longer than counted here."""
@@ -69,6 +71,9 @@ class TrainConfig:
     `accuracy`); `auto` is the default of the task."""
     evaluate_every: Annotated[int, Ge(1)] | None = None
     """Updates between validations; each ends with a checkpoint."""
+    evaluate_share: Annotated[float, Gt(0), Le(1)] | None = None
+    """Share of the validation data that each validation uses. Default: 1, or less if validations
+    would take more than a fifth of `minutes`."""
     evaluate_sample: Annotated[int, Ge(1)] = 500
     """Number of examples decoded at each validation (the loss uses all)."""
     patience: Annotated[int, Ge(1)] | None = None

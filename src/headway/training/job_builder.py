@@ -1,6 +1,7 @@
 """Builds a `TrainingJob` with resolved settings from a run file and prepared data."""
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,8 +24,8 @@ from .config import TrainConfig
 from .context import TrainingContext
 from .loop import TrainingJob
 from .optimizer import make_optimizer
-from .plan import fill_length, fill_sizes
-from .resolve import make_validator, model_line, resolve_model
+from .plan import FEW_UPDATES, fill_length, fill_sizes
+from .resolve import FEWEST_EXAMPLES, make_validator, model_line, resolve_model
 from .seeds import seed_start
 from .state import MovingAverage, Progress, unpack
 from .timing import TimedTrial
@@ -32,7 +33,7 @@ from .update import Updater
 from .warm_start import has_pooler, with_new_parts
 
 PLAN = "plan.json"
-PLANNED = ("steps", "epochs", "warmup", "evaluate_every")
+PLANNED = ("steps", "epochs", "warmup", "evaluate_every", "evaluate_share")
 
 
 def build_job(
@@ -54,6 +55,8 @@ def build_job(
         context.run.write_text("run.toml", configs.to_toml(config))
     context.note("Settings", model_line(config, n_examples, n_parameters, task))
     _announce(context, config, n_parameters, n_trained)
+    if validation is not None:
+        context.note("Settings", _validation_line(settings, validation))
     return builder.build(settings)
 
 
@@ -82,7 +85,7 @@ class _JobBuilder:
     ) -> None:
         self.context, self.config, self.task = context, config, task
         self.stream = _make_stream(context, task, training, settings)
-        self.validator = make_validator(config, task, validation, settings)
+        self.validation = validation
 
     def build(self, settings: TrainConfig) -> TrainingJob:
         """A job with a freshly seeded model and optimizer."""
@@ -111,7 +114,7 @@ class _JobBuilder:
                 workers,
             ),
             average=MovingAverage(model, settings.ema) if settings.ema else None,
-            validator=self.validator,
+            validator=make_validator(config, self.task, self.validation, settings),
             processes=context.group,
             display=context.display,
             progress=Progress(),
@@ -163,10 +166,22 @@ def _with_length(
         is_warm = context.config.init is not None
         n_batches: Callable[[], int] = builder.stream.n_batches
         planned = fill_length(settings, n_examples, n_batches, measure, is_warm)
+        _warn_of_short_budget(context, planned)
         chosen = {name: getattr(planned, name) for name in PLANNED}
         run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
     context.group.wait()
     return replace(settings, **json.loads(run.read_text(PLAN)))
+
+
+def _warn_of_short_budget(context: TrainingContext, planned: TrainConfig) -> None:
+    assert planned.steps is not None
+    if planned.minutes and planned.steps < FEW_UPDATES:
+        needed = planned.minutes * FEW_UPDATES / planned.steps
+        context.note(
+            "Settings",
+            f"warning: train.minutes = {planned.minutes:g} allows {planned.steps} updates, and "
+            f"little is learned in so few; {FEW_UPDATES} would take about {needed:.2g} minutes",
+        )
 
 
 def _make_stream(
@@ -199,6 +214,17 @@ def _announce(
     context.note(
         "Settings",
         f"{t.steps} updates of {t.batch_tokens} tokens in {t.accumulate} parts, {t.optimizer} "
-        f"with lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, validation every "
-        f"{t.evaluate_every}, on {context.device}",
+        f"with lr {t.lr:g}, {t.schedule} after {t.warmup} updates of warm-up, on {context.device}",
+    )
+
+
+def _validation_line(settings: TrainConfig, validation: Prepared) -> str:
+    assert settings.steps is not None
+    assert settings.evaluate_every is not None
+    n = math.ceil(settings.steps / settings.evaluate_every)
+    n_examples = len(validation.sample(settings.evaluate_share or 1.0, FEWEST_EXAMPLES))
+    of_all = "" if n_examples == len(validation.store) else f" of {len(validation.store)}"
+    return (
+        f"{n} validation{'s' * (n > 1)} on {n_examples}{of_all} examples, one after every "
+        f"{settings.evaluate_every} updates"
     )

@@ -28,6 +28,7 @@ from .state import MovingAverage, Progress, group, pack
 from .update import Update, Updater
 
 LOG_SECONDS = 2.0
+OVERRUN = 1.15  # of the budget; then the user is warned
 SAVE_SECONDS = 300.0  # the most work that a kill between validations loses
 
 
@@ -94,14 +95,17 @@ def _train(job: TrainingJob, clock: "ThroughputLog", caught: list[int]) -> None:
         result = job.updater(batches, progress.step + 1, lr)
         _advance(job, result)
         clock.tick(job, result, lr)
-        is_over = progress.step >= job.total
-        if job.config.plans_checkpoint(progress.step):
+        is_stopped, is_due, is_late = _should_stop_or_save(job, caught, clock)
+        if is_late:
+            _end_at_deadline(job)
+        is_over = _is_over(job)
+        if is_over or job.config.plans_checkpoint(progress.step):
             _evaluate(job, clock)
             _checkpoint(job, clock)
             is_over = is_over or _out_of_patience(job)
         if is_over:
             return
-        is_stopped, is_due = _should_stop_or_save(job, caught, clock)
+        clock.warn_of_overrun(job)
         if is_stopped or is_due:
             _checkpoint(job, clock)
         if is_stopped:
@@ -149,12 +153,32 @@ class ThroughputLog:
         self.journal = journal
         self.before = progress.seconds
         self.start = self.last = self.saved = time.perf_counter()
+        self.is_warned = False
         self.tokens = 0
         self.losses: list[dict[str, float]] = []
 
     def stop(self) -> None:
         """Writes the time spent into the progress."""
         self.progress.seconds = self.before + time.perf_counter() - self.start
+
+    def elapsed(self) -> float:
+        """Seconds of the run until now, over all sessions."""
+        return self.before + time.perf_counter() - self.start
+
+    def warn_of_overrun(self, job: TrainingJob) -> None:
+        """Says once that the updates take longer than planned."""
+        if job.config.minutes is None or self.is_warned:
+            return
+        used = self.elapsed() / 60.0
+        if used > OVERRUN * job.config.minutes:
+            self.is_warned = True
+            left = used / job.progress.step * (job.total - job.progress.step)
+            job.display.note(
+                f"warning: {used:.1f} of {job.config.minutes:g} minutes are used, because the "
+                f"machine is slower than in the trial; the remaining "
+                f"{job.total - job.progress.step} updates take about {left:.1f} minutes "
+                "(train.deadline = true would stop here)"
+            )
 
     def unsaved(self) -> float:
         """Seconds since the last checkpoint."""
@@ -262,11 +286,20 @@ def _out_of_patience(job: TrainingJob) -> bool:
     return True
 
 
+def _end_at_deadline(job: TrainingJob) -> None:
+    """Ends the run at this update; recorded, so that a resumed run ends here too."""
+    if job.progress.step < job.total:
+        job.progress.is_ended = True
+        job.display.note(
+            f"stopped at the deadline, after step {job.progress.step} of {job.total}: "
+            f"train.minutes = {job.config.minutes:g} are over"
+        )
+
+
 def _is_over(job: TrainingJob) -> bool:
-    patience = job.config.patience
-    return job.progress.step >= job.total or (
-        patience is not None and job.progress.worse >= patience
-    )
+    patience, progress = job.config.patience, job.progress
+    is_stale = patience is not None and progress.worse >= patience
+    return progress.step >= job.total or progress.is_ended or is_stale
 
 
 def _finish(job: TrainingJob) -> None:
@@ -343,11 +376,13 @@ def _signals() -> Iterator[list[int]]:
 
 def _should_stop_or_save(
     job: TrainingJob, caught: list[int], clock: ThroughputLog
-) -> tuple[bool, bool]:
+) -> tuple[bool, bool, bool]:
     """Whether to stop and whether to save; all processes must do so at the same update."""
     is_due = job.processes.is_first and clock.unsaved() > SAVE_SECONDS
-    stop, save = job.processes.sum([float(bool(caught)), float(is_due)])
-    return stop > 0, save > 0
+    limit = job.config.minutes if job.config.deadline else None
+    is_late = job.processes.is_first and limit is not None and clock.elapsed() > 60.0 * limit
+    stop, save, late = job.processes.sum([float(bool(caught)), float(is_due), float(is_late)])
+    return stop > 0, save > 0, late > 0
 
 
 def _interruption(job: TrainingJob, number: int) -> Interrupted:

@@ -8,14 +8,18 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from ..errors import ConfigError
 from .config import TrainConfig
 
 MEASURED_SHARE = 0.02  # of the budget
 MEASURED_SECONDS = (2.0, 20.0)
 MARGIN = 0.97  # of the budget; the rest is for checkpoints and a busy machine
 VALIDATIONS = 10
+FEWEST_VALIDATIONS = 3  # of a budget in minutes; below it the share of the data is lowered
+VALIDATION_SHARE = 0.2  # of the budget
+FEW_UPDATES = 100  # with fewer, hardly anything is learned
 SMALLEST = 128  # tokens of a micro-batch; below it two workers are no faster than one
 
 
@@ -56,14 +60,24 @@ def fill_length(
     if epochs:
         per_epoch = batches_per_epoch() / (config.accumulate or 1)
         limits.append(max(1, math.ceil(epochs * per_epoch)))
+    validations, share = VALIDATIONS, config.evaluate_share or 1.0
     if config.minutes:
-        limits.append(_steps_in(config.minutes * 60.0, config.evaluate_every, measure))
+        budget = plan_minutes(config, measure)
+        limits.append(budget.steps)
+        validations, share = budget.validations, budget.share
     total = min(limits)
-    every = config.evaluate_every or max(1, math.ceil(total / VALIDATIONS))
+    every = config.evaluate_every or max(1, math.ceil(total / validations))
     warmup = config.warmup
     if warmup is None:
         warmup = min(4000, max(1, total // 12))
-    return replace(config, steps=total, epochs=epochs, evaluate_every=every, warmup=warmup)
+    return replace(
+        config,
+        steps=total,
+        epochs=epochs,
+        evaluate_every=every,
+        evaluate_share=share,
+        warmup=warmup,
+    )
 
 
 class Measure(ABC):
@@ -97,12 +111,51 @@ class Measure(ABC):
         return time.perf_counter() - start
 
 
-def _steps_in(seconds: float, evaluate_every: int | None, measure: Measure) -> int:
+@dataclass(frozen=True)
+class Budget:
+    """What a number of minutes allows."""
+
+    steps: int
+    validations: int
+    share: float
+    """Share of the validation data that each validation uses."""
+
+
+def plan_minutes(config: TrainConfig, measure: Measure) -> Budget:
+    """Divides the minutes between updates and validations, after a timed trial.
+
+    Validations get a fifth of the time at most: there are fewer of them, on less data, if they
+    would take longer.
+
+    Raises:
+        ConfigError: the time is not enough for one update.
+    """
+    assert config.minutes is not None
+    seconds = config.minutes * 60.0
     start = time.perf_counter()
     measure.start()
     validation = measure.seconds_per_validation()
     step = measure.seconds_per_step(seconds)
-    left = seconds * MARGIN - (time.perf_counter() - start)
-    if evaluate_every is None:
-        return max(1, int((left - VALIDATIONS * validation) / step))
-    return max(1, int(left / (step + validation / evaluate_every)))
+    spent = time.perf_counter() - start
+    left = seconds * MARGIN - spent
+    if left < step:
+        least = (spent + FEW_UPDATES * step) / (1 - VALIDATION_SHARE) / MARGIN / 60.0
+        raise ConfigError(
+            f"train.minutes = {config.minutes:g} is not enough for one update, which takes "
+            f"{step:.2g} s after {spent:.2g} s of set-up; give at least {least:.2g} minutes for "
+            f"{FEW_UPDATES} updates"
+        )
+    share = config.evaluate_share
+    if config.evaluate_every is not None:
+        share = 1.0 if share is None else share
+        each = step + share * validation / config.evaluate_every
+        return Budget(max(1, int(left / each)), VALIDATIONS, share)
+    allowed = VALIDATION_SHARE * left
+    if share is not None:
+        validation *= share
+    n_whole = int(allowed / validation) if validation > 0 else VALIDATIONS
+    validations = min(VALIDATIONS, max(FEWEST_VALIDATIONS if share is None else 1, n_whole))
+    if share is None:
+        share = min(1.0, allowed / (validations * validation)) if validation > 0 else 1.0
+        validation *= share
+    return Budget(max(1, int((left - validations * validation) / step)), validations, share)

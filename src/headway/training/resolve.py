@@ -9,6 +9,9 @@ from ..search import SETTINGS, SearchConfig
 from ..tasks.base import Task, Validator
 from .config import TrainConfig
 
+FEWEST_EXAMPLES = 50
+"""A validation uses at least this many examples, however small its share is."""
+
 
 def resolve_model(config: RunConfig, task: Task, n_examples: int) -> RunConfig:
     """The run file with a resolved model."""
@@ -22,17 +25,18 @@ def resolve_model(config: RunConfig, task: Task, n_examples: int) -> RunConfig:
 def make_validator(
     config: RunConfig, task: Task, validation: Prepared | None, settings: TrainConfig
 ) -> Validator | None:
-    """The validator of a prepared set, if there is one."""
+    """The validator of a prepared set, or of the share of it that is used, if there is one."""
     if validation is None:
         return None
+    share, decoded = settings.evaluate_share or 1.0, settings.evaluate_sample
     # Always greedy: fast and not random.
     used = [name for name, setting in SETTINGS.items() if setting.validation]
     greedy = SearchConfig(beam=1, **{name: getattr(config.search, name) for name in used})
     return task.validator(
-        validation.store,
+        validation.sample(share, FEWEST_EXAMPLES),
         config.data,
         task.metric(settings.metric),
-        settings.evaluate_sample,
+        max(min(FEWEST_EXAMPLES, decoded), round(share * decoded)),
         greedy,
     )
 

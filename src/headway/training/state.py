@@ -33,6 +33,8 @@ class Progress:
     """Validations since the best one."""
     best_loss: float | None = None
     """Loss of the best validation, which decides between equally good ones."""
+    is_ended: bool = False
+    """Whether the deadline has ended the run before its last planned update."""
 
     def is_better(self, goodness: float, loss: float) -> bool:
         """Whether a validation is better than all before it."""
@@ -54,7 +56,7 @@ class Progress:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Progress":
         names = {field.name for field in fields(cls)}
-        if odd_names := (set(data) ^ names) - {"best_loss"}:  # format 1 has no best_loss
+        if odd_names := (set(data) ^ names) - {"best_loss", "is_ended"}:  # not in format 1
             odd = ", ".join(sorted(odd_names))
             raise RunError(
                 f"the checkpoint's state does not fit this headway: {odd}; resume with the headway "

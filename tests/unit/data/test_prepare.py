@@ -214,3 +214,16 @@ def test_numbers_in_the_description_are_part_of_the_check(run):
     meta["notes"]["sizes"] = [1]
     file.write_text(json.dumps(meta))
     assert run().was_damaged
+
+
+def test_a_sample_is_spread_over_the_rows(root, run):
+    (root / "n.en").write_text("a\n" * 60 + "b\n" * 40)
+    (root / "n.de").write_text("x\n" * 100)
+    prepared = run([Corpus(source="n.en", target="n.de")])
+    assert prepared.sample(1.0, 5) is prepared.store
+    assert prepared.sample(0.5, 1000) is prepared.store
+    sample = prepared.sample(0.1, 5)
+    rows = [sample["source"][i].tolist() for i in range(len(sample))]
+    assert len(rows) == 10
+    assert rows == [prepared.store["source"][10 * i].tolist() for i in range(10)]
+    assert len(prepared.sample(0.001, 20)) == 20

@@ -273,3 +273,21 @@ def test_without_what_only_posix_has(tmp_path, monkeypatch):
             writer.append({"ids": [ids(1, 2), ids(3)]})
     store = elsewhere.Store(tmp_path / "s")
     assert [store["ids"][i].tolist() for i in (1, 0, 1)] == [[3], [1, 2], [3]]
+
+
+def test_some_examples_of_a_store(tmp_path):
+    rows = [[1], [2, 3], [8, 9], [4, 5, 6], [7]]
+    with StoreWriter(tmp_path / "store", [integers("a", 10)]) as writer:
+        writer.append({"a": [np.array(row, int) for row in rows]})
+    store = Store(tmp_path / "store").select(np.array([1, 3, 4]))
+    column = store["a"]
+    assert len(store) == len(column) == 3
+    assert [column[i].tolist() for i in range(3)] == [[2, 3], [4, 5, 6], [7]]
+    assert store.lengths("a").tolist() == [2, 3, 1]
+    assert store.lengths("a", 1, 2).tolist() == [3]
+    assert column.last_values().tolist() == [3, 6, 7]
+    assert column.joined(1, 3).tolist() == [4, 5, 6, 7]
+    values, lengths = column.take(np.array([2, 0]))
+    assert (values.tolist(), lengths.tolist()) == ([7, 2, 3], [1, 2])
+    with pytest.raises(IndexError, match="example 3 of 3"):
+        column[3]

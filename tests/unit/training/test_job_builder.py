@@ -34,12 +34,14 @@ def test_nothing_is_left_open_and_all_of_it_is_in_the_run_file(folder):
     assert job.config.label_smoothing == 0.1  # the task's
     # 16 targets of three tokens in micro-batches of 16 tokens: 4 of 5 rows or fewer.
     assert job.config.steps == job.total == 4
-    assert f"{job.total} updates of 32 tokens in 2 parts" in context.notes["Settings"][-1]
+    *_, updates, validations = context.notes["Settings"]
+    assert updates.startswith(f"{job.total} updates of 32 tokens in 2 parts")
+    assert validations == "4 validations on 16 examples, one after every 1 updates"
 
 
 def test_the_number_of_updates_is_decided_once(folder):
     context, _ = build(folder)
-    plan = {"steps": 77, "epochs": 2, "warmup": 5, "evaluate_every": 11}
+    plan = {"steps": 77, "epochs": 2, "warmup": 5, "evaluate_every": 11, "evaluate_share": 0.5}
     context.run.write_text("plan.json", json.dumps(plan))
     task = prepare_codecs(context)
     job = build_job(context, task, *prepare_data(context, task, inexact=False))

@@ -282,3 +282,55 @@ def test_log_lines_have_the_mean_loss_and_the_rate(tmp_path, monkeypatch):
     assert (record["step"], record["epoch"], record["lr"]) == (3, 0, 1.0)
     assert record["loss"] == -1.0  # 0, -1 and -2
     assert record["norm"] == 1.0
+
+
+class Clock:
+    """Time that passes only in updates."""
+
+    def __init__(self, seconds):
+        self.now, self.seconds = 0.0, seconds
+
+    def perf_counter(self):
+        return self.now
+
+
+def timed_job(folder, monkeypatch, seconds, **settings):
+    job = make_job(folder, Scripted(*range(20, 0, -1)), steps=10, evaluate_every=2, **settings)
+    clock, update = Clock(seconds), job.updater
+    monkeypatch.setattr("headway.training.loop.time", clock)
+
+    def slow(*arguments):
+        clock.now += clock.seconds
+        return update(*arguments)
+
+    slow.optimizer, slow.objective = update.optimizer, update.objective
+    job.updater = slow
+    return job
+
+
+def test_the_deadline_ends_a_run_in_time_and_for_good(tmp_path, monkeypatch):
+    job = timed_job(tmp_path, monkeypatch, 20.0, minutes=1.0, deadline=True)
+    fit(job)
+    assert job.progress.step == 4  # the first update after 60 s
+    assert job.progress.is_ended
+    assert job.run.checkpoints() == [2, 4]
+    assert kept(job) == (-4.0, "best by loss")
+    assert "stopped at the deadline, after step 4 of 10: train.minutes = 1 are over" in (
+        job.display.notes
+    )
+    saved = Progress.from_json(job.run.load_checkpoint(4).state["progress"])
+    again = make_job(tmp_path / "again", Scripted(1.0), steps=10, evaluate_every=2)
+    again.progress = saved
+    fit(again)
+    assert again.progress.step == 4
+
+
+def test_without_a_deadline_an_overrun_is_said_once(tmp_path, monkeypatch):
+    job = timed_job(tmp_path, monkeypatch, 20.0, minutes=1.0)
+    fit(job)
+    assert job.progress.step == 10
+    [note] = [note for note in job.display.notes if note.startswith("warning: ")]
+    assert note == (
+        "warning: 1.3 of 1 minutes are used, because the machine is slower than in the trial; the "
+        "remaining 6 updates take about 2.0 minutes (train.deadline = true would stop here)"
+    )

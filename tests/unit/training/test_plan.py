@@ -1,17 +1,29 @@
 """Defaults of open settings: sizes, number of updates, warm-up, updates between validations."""
 
+import math
+
 import pytest
 
+from headway.errors import ConfigError
 from headway.training import plan
 from headway.training.config import TrainConfig
-from headway.training.plan import MARGIN, SMALLEST, VALIDATIONS, Measure, fill_length, fill_sizes
+from headway.training.plan import (
+    MARGIN,
+    SMALLEST,
+    VALIDATION_SHARE,
+    VALIDATIONS,
+    Measure,
+    fill_length,
+    fill_sizes,
+)
 
 
 class Clockwork(Measure):
     """A machine on which an update takes 0.1 seconds and a validation 2."""
 
-    def __init__(self):
+    def __init__(self, validation=2.0):
         self.started = False
+        self.validation = validation
 
     def start(self):
         self.started = True
@@ -26,11 +38,11 @@ class Clockwork(Measure):
         return 0.1
 
     def seconds_per_validation(self):
-        return 2.0
+        return self.validation
 
 
-def planned(**settings):
-    return fill_length(TrainConfig(**settings), 1000, lambda: 50, Clockwork())
+def planned(machine=None, **settings):
+    return fill_length(TrainConfig(**settings), 1000, lambda: 50, machine or Clockwork())
 
 
 def test_larger_models_take_larger_batches_and_smaller_rates():
@@ -86,8 +98,32 @@ def test_minutes_become_updates_once():
     assert every.steps == pytest.approx(seconds / (0.1 + 2 / 20), abs=2)
 
 
-def test_a_budget_too_small_for_anything_is_one_update():
-    assert planned(minutes=0.001).steps == 1
+def test_a_budget_too_small_for_anything_is_refused_with_the_number_it_needs():
+    with pytest.raises(
+        ConfigError, match=r"^train\.minutes = 0\.001 is not enough for one"
+    ):
+        planned(minutes=0.001)
+    with pytest.raises(ConfigError, match=r"give at least 0\.21 minutes for 100 updates$"):
+        planned(minutes=0.001)
+
+
+@pytest.mark.parametrize("validation", [0.0, 0.01, 2.0, 60.0, 3600.0])
+@pytest.mark.parametrize("minutes", [0.5, 3, 600])
+def test_validations_take_a_fifth_of_the_time_at_most(validation, minutes):
+    plan = planned(machine=Clockwork(validation=validation), minutes=minutes)
+    n = math.ceil(plan.steps / plan.evaluate_every)
+    left = minutes * 60 * MARGIN
+    assert 3 <= n <= VALIDATIONS
+    assert n * plan.evaluate_share * validation <= VALIDATION_SHARE * left * (1 + 1e-9)
+    assert plan.steps >= (1 - VALIDATION_SHARE) * left / 0.1 - 1
+
+
+def test_a_share_that_is_given_stays():
+    slow = Clockwork(validation=60.0)
+    plan = planned(machine=slow, minutes=3, evaluate_share=1.0)
+    assert plan.evaluate_share == 1.0
+    assert planned(machine=slow, minutes=3, evaluate_share=0.5).evaluate_share == 0.5
+    assert planned(steps=5).evaluate_share == 1.0
 
 
 def test_nothing_is_measured_without_minutes():
