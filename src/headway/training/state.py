@@ -4,6 +4,7 @@ Numbers are saved as JSON, tensors as safetensors; there is no pickle. The state
 generators is not part of it: random numbers are a function of the seed and of these numbers.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -13,6 +14,9 @@ from torch import Tensor, nn
 
 from ..errors import RunError
 from ..models.state_dict import set_weights, weights_of
+
+EARLIEST = -math.inf
+"""As `best_loss`: the earliest of equally good validations is best, as in runs of format 1."""
 
 
 @dataclass
@@ -32,7 +36,8 @@ class Progress:
     worse: int = 0
     """Validations since the best one."""
     best_loss: float | None = None
-    """Loss of the best validation, which decides between equally good ones."""
+    """Loss of the best validation, which decides between equally good ones; `EARLIEST` if the
+    earlier one wins."""
     is_ended: bool = False
     """Whether the deadline has ended the run before its last planned update."""
 
@@ -45,8 +50,8 @@ class Progress:
     def record_validation(self, goodness: float, loss: float) -> None:
         """Counts a validation after the present step."""
         if self.is_better(goodness, loss):
-            self.best, self.best_loss, self.best_step = goodness, loss, self.step
-            self.worse = 0
+            self.best, self.best_step, self.worse = goodness, self.step, 0
+            self.best_loss = EARLIEST if self.best_loss == EARLIEST else loss
         else:
             self.worse += 1
 
@@ -62,7 +67,7 @@ class Progress:
                 f"the checkpoint's state does not fit this headway: {odd}; resume with the headway "
                 "that wrote it, or train again with another --out"
             )
-        return cls(**data)
+        return cls(**{"best_loss": EARLIEST, **data})
 
 
 class MovingAverage:

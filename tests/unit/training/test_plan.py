@@ -99,9 +99,7 @@ def test_minutes_become_updates_once():
 
 
 def test_a_budget_too_small_for_anything_is_refused_with_the_number_it_needs():
-    with pytest.raises(
-        ConfigError, match=r"^train\.minutes = 0\.001 is not enough for one"
-    ):
+    with pytest.raises(ConfigError, match=r"^train\.minutes = 0\.001 is not enough for one"):
         planned(minutes=0.001)
     with pytest.raises(ConfigError, match=r"give at least 0\.21 minutes for 100 updates$"):
         planned(minutes=0.001)

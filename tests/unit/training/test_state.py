@@ -103,3 +103,24 @@ def test_progress_round_trip_and_refusal():
         "the checkpoint's state does not fit this headway: novelty; resume with the headway that "
         "wrote it, or train again with another --out"
     )
+
+
+def test_runs_of_format_1_keep_the_earliest_of_equal_validations():
+    old = {"step": 4, "epoch": 0, "batch": 0, "tokens": 9, "seconds": 1.0}
+    progress = Progress.from_json({**old, "best": 0.0, "best_step": 2, "worse": 1})
+    progress.record_validation(0.0, 0.5)
+    assert (progress.best_step, progress.worse) == (2, 2)
+    progress.record_validation(1.0, 0.5)
+    assert (progress.best, progress.best_step, progress.worse) == (1.0, 4, 0)
+    again = Progress.from_json(progress.to_json())
+    again.record_validation(1.0, 0.1)
+    assert again.worse == 1
+
+
+def test_the_loss_decides_between_equal_validations():
+    progress = Progress(step=1)
+    for goodness, loss, best in ((0.0, 3.0, 1), (0.0, 2.0, 2), (0.0, 2.5, 2), (1.0, 9.0, 4)):
+        progress.record_validation(goodness, loss)
+        assert progress.best_step == best
+        progress.step += 1
+    assert Progress.from_json(progress.to_json()) == progress
