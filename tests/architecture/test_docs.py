@@ -101,7 +101,7 @@ def place(tmp_path, monkeypatch):
     for study, sizes in SMALLEST_STUDIES.items():
         monkeypatch.setattr(f"headway.studies.{study}.SIZES", sizes)
     for study in TRAINING:
-        monkeypatch.setattr(f"headway.studies.{study}.MINUTES", 1e-3)
+        monkeypatch.setattr(f"headway.studies.{study}.MINUTES", 1e-2)
     tables: tuple[dict[str, Any], ...] = (FAMILIES, TASKS, SCHEDULES, FORMATS)
     before = [dict(table) for table in tables]
     yield tmp_path

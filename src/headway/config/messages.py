@@ -86,7 +86,11 @@ def _count(count: int, unit: tuple[str, str]) -> str:
 
 def show(value: Any) -> str:
     """A value as TOML, cut if it is long."""
-    text = _toml(value)
+    return shorten(_toml(value))
+
+
+def shorten(text: str) -> str:
+    """A text, cut if it is long."""
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 
 
@@ -127,6 +131,8 @@ def nearest_key(dotted: str, known: Iterable[str]) -> str | None:
 
 
 def _likeness(name: str, other: str) -> float:
+    if len(name) > _LONGEST_VALUE:
+        return 0.0
     name, other = name.lower().replace("-", "_"), other.lower().replace("-", "_")
     if name == other:
         return 1.0

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import annotated_types as at
 
 from ..errors import ConfigError
-from .messages import accepts_none_word, expected, nearest, nearest_key, show
+from .messages import accepts_none_word, expected, nearest, nearest_key, shorten, show
 from .schema import (
     NONE_WORD,
     SCALARS,
@@ -229,12 +229,12 @@ class _Reader:
             any(_within(leaf, typed) for typed in self.overridden) for leaf in _leaves(value, key)
         )
         origin = COMMAND_LINE if typed else self.origin
-        return self._problem(key, f"unknown key {key}{advice}", origin)
+        return self._problem(key, f"unknown key {shorten(key)}{advice}", origin)
 
     def _mismatch(self, tp: Any, value: Any, key: str, advice: str = "") -> str:
         advice = advice or _rewriting(tp, value)
         text = f"{show(value)}: {_wanted(tp)}{advice}"
-        return self._problem(key, f"{key} = {text}" if key else text)
+        return self._problem(key, f"{shorten(key)} = {text}" if key else text)
 
     def _problem(self, key: str, text: str, origin: str | None = None) -> str:
         typed = any(_within(key, typed) for typed in self.overridden)

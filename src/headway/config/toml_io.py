@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from ..errors import ConfigError
+from ..file_limits import RUN_FILE_BYTES, refuse_named_pipe
 from .messages import show
 from .parsing import COMMAND_LINE, parse
 from .schema import NONE_WORD, Key, choice_of, has_key, join, keys, tables_in
@@ -51,12 +52,19 @@ def load(
 
 
 def _read_toml(path: str | Path) -> Tables:
+    refuse_named_pipe(path, ConfigError)
     try:
-        content = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            content = file.read(RUN_FILE_BYTES + 1)
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(content) > RUN_FILE_BYTES:
+        raise ConfigError(
+            f"{path}: has more than {RUN_FILE_BYTES} bytes; a run file names data, it does not "
+            "contain them"
+        )
     try:
         text = content.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError as error:
@@ -69,6 +77,8 @@ def _read_toml(path: str | Path) -> Tables:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(_syntax(path, text, str(error))) from None
+    except RecursionError:
+        raise ConfigError(f"{path}: is nested too deeply; a run file has tables of keys") from None
 
 
 def _syntax(path: str | Path, text: str, message: str) -> str:

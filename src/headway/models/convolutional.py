@@ -29,6 +29,7 @@ from .family import (
     Family,
     OutputLayer,
     SequenceModel,
+    Size,
     VocabularySizes,
     make_embeddings,
     resolve_share,
@@ -41,19 +42,19 @@ class ConvolutionalConfig:
 
     family: Literal["convolutional"] = "convolutional"
     """The model family."""
-    d_model: Annotated[int, Ge(1)] = 256
+    d_model: Size = 256
     """Width of embeddings and states."""
-    encoder_layers: Annotated[int, Ge(1)] = 4
+    encoder_layers: Size = 4
     """Layers of the encoder. Each widens the receptive field by `kernel - 1` positions."""
-    decoder_layers: Annotated[int, Ge(1)] = 4
+    decoder_layers: Size = 4
     """Layers of the decoder. Each attends to the source."""
-    kernel: Annotated[int, Ge(1)] = 3
+    kernel: Size = 3
     """Width of the convolutions in positions: centred in the encoder, causal in the decoder."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
     """Dropout rate of embeddings, of the inputs of convolutions and before the output layer."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """Position encodings, for distances beyond the receptive field; `learned` as in the paper."""
-    max_positions: Annotated[int, Ge(1)] = 1024
+    max_positions: Size = 1024
     """Number of learned positions."""
     share: Literal["auto", "all", "target", "none"] = "auto"
     """Which embeddings are one matrix: source, target and output (`all`), target and output

@@ -7,15 +7,18 @@ file each; losses and search are in other rooms.
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
+from annotated_types import Ge, Le
 from torch import Tensor, nn
 
+from ..file_limits import MODEL_SIZE
 from ..nn.cross_entropy import linear_cross_entropy, linear_log_prob
 from ..nn.decoding import DecoderState
 from ..nn.dropout import Dropout
 
+Size = Annotated[int, Ge(1), Le(MODEL_SIZE)]
 Head = Literal["linear", "words", "masked", "masked_next", "none"]
 Ability = Literal["step", "score", "attend", "classify", "read"]
 

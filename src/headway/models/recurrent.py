@@ -16,7 +16,7 @@ from ..nn.decoding import DecoderState, RecurrentCache
 from ..nn.dropout import Dropout
 from ..nn.recurrent import Bahdanau, Bottleneck, Encoder, InputFeeding, Luong, Stack, StateAttention
 from ..nn.scores import make_score, score_name, with_score_settings
-from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_embeddings
+from .family import Family, OutputLayer, SequenceModel, Size, VocabularySizes, make_embeddings
 from .score_setting import ScoreOrAuto
 
 USUAL = {"bahdanau": "additive", "luong": "general"}
@@ -31,7 +31,7 @@ class RecurrentConfig:
     """The model family."""
     cell: Literal["rnn", "gru", "lstm"] = "gru"
     """The recurrent cell of the layers."""
-    layers: Annotated[int, Ge(1)] = 1
+    layers: Size = 1
     """Number of encoder layers, and of decoder layers."""
     bidirectional: bool = True
     """Whether the encoder reads in both directions, each with half the width. The decoder cannot,
@@ -46,9 +46,9 @@ class RecurrentConfig:
     A score with settings is set by name or as a table: `{ name = "low_rank", rank = 16 }`."""
     input_feeding: bool = False
     """With `luong`: the last attentional state is an input of the next step, which needs a loop."""
-    max_positions: Annotated[int, Ge(1)] = 1024
+    max_positions: Size = 1024
     """Number of source positions of the score `location`; it never attends beyond them."""
-    d_model: Annotated[int, Ge(1)] = 256
+    d_model: Size = 256
     """Width of embeddings and states."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
     """Dropout rate of embeddings, between layers and before the output layer."""

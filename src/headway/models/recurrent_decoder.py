@@ -15,7 +15,7 @@ from torch.nn.functional import embedding
 from ..nn.decoding import DecoderState, RecurrentCache
 from ..nn.dropout import Dropout
 from ..nn.recurrent import Bottleneck, Stack
-from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_embedding
+from .family import Family, OutputLayer, SequenceModel, Size, VocabularySizes, make_embedding
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class RecurrentDecoderConfig:
     """The model family."""
     cell: Literal["rnn", "gru", "lstm"] = "gru"
     """The recurrent cell of the layers."""
-    layers: Annotated[int, Ge(1)] = 1
+    layers: Size = 1
     """Number of layers."""
-    d_model: Annotated[int, Ge(1)] = 256
+    d_model: Size = 256
     """Width of embeddings and states."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
     """Dropout rate of embeddings, between layers and before the output layer."""

@@ -16,7 +16,7 @@ from ..nn.dropout import Dropout
 from ..nn.pooling import mean_pool
 from ..nn.recurrent import Encoder
 from ..nn.recurrent_cells import N_PARTS
-from .family import Family, VocabularySizes
+from .family import Family, Size, VocabularySizes
 from .heads import AnyEncoder, attach_head
 
 
@@ -28,14 +28,14 @@ class RecurrentEncoderConfig:
     """The model family."""
     cell: Literal["rnn", "gru", "lstm"] = "gru"
     """The recurrent cell of the layers."""
-    layers: Annotated[int, Ge(1)] = 1
+    layers: Size = 1
     """Number of layers."""
     bidirectional: bool = True
     """Whether the text is read in both directions, each with half the width."""
     pooling: Literal["last", "mean"] = "last"
     """The vector of a text: the last state (backwards, that of the first word), or the mean of all
     states."""
-    d_model: Annotated[int, Ge(1)] = 256
+    d_model: Size = 256
     """Width of embeddings and states."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.1
     """Dropout rate of embeddings, between layers and before the head."""

@@ -18,10 +18,9 @@ from ..nn.decoding import KVCache
 from ..nn.layers import RESIDUALS, DecoderLayer, EncoderLayer, FeedForward, make_norm
 from ..nn.positions import LearnedPositions, NoPositions, RelativeBias, Rotary, Sinusoidal
 from ..nn.scores import SCORES, AttentionScore, make_score, score_name, with_score_settings
-from .family import VocabularySizes
+from .family import Size, VocabularySizes
 from .score_setting import ScoreSetting
 
-Size = Annotated[int, Ge(1)]
 Rate = Annotated[float, Ge(0), Lt(1)]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 Positions = Literal["sinusoidal", "learned", "rotary", "relative", "none"]

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ..errors import RunError, own_version
+from ..file_limits import refuse_named_pipe
 from . import checkpoint, weights
 from .atomic import NEW, make_directory, replacing_directory, sweep, write_bytes
 from .checkpoint import Checkpoint
@@ -135,6 +136,7 @@ class RunDir:
 
     def read_text(self, name: str) -> str:
         path = self.path / name
+        refuse_named_pipe(path, RunError)
         try:
             return path.read_bytes().decode("utf-8")
         except FileNotFoundError as error:

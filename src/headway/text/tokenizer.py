@@ -18,6 +18,7 @@ from typing import Any
 import tokenizers
 
 from ..errors import DataError, RunError
+from ..file_limits import VOCABULARY_SIZE
 from . import tokenizer_json
 from .bpe_dropout import BpeDropout
 from .config import TokenizerConfig
@@ -63,6 +64,8 @@ class Tokenizer:
         self.spelling = tokenizer_json.spelling_of(content)
         pieces = tokenizer_json.numbered_pieces(content)
         ids = range(max(size, max(pieces) + 1))
+        if len(ids) > VOCABULARY_SIZE:
+            raise ValueError(f"it has {len(ids)} ids; expected at most {VOCABULARY_SIZE}")
         self._pieces = [pieces.get(i, vocabulary_name(f"unused {i}")) for i in ids]
         named = {self._pieces[i] for i in specials.values()}
         self._special_pieces = tokenizer_json.special_pieces(content) | named
@@ -295,6 +298,7 @@ class Tokenizer:
         """
         text = _read(path)
         try:
+            tokenizer_json.check_ids(json.loads(text))
             content = json.loads(tokenizers.Tokenizer.from_str(text).to_str())
         except Exception as error:  # the library raises plain Exception for any malformed part
             reason = " ".join(str(error).split())

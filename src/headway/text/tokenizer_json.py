@@ -8,6 +8,7 @@ from collections.abc import Iterator, Set
 from typing import Any, Literal
 
 from ..errors import RunError
+from ..file_limits import VOCABULARY_SIZE
 from .config import Kind
 from .pretokenize import CONTINUES
 from .special_tokens import vocabulary_name
@@ -56,6 +57,20 @@ def numbered_pieces(content: Content) -> dict[int, str]:
     else:  # a unigram model: pieces in order, each with its log probability
         numbered = {index: piece for index, (piece, _) in enumerate(vocabulary)}
     return numbered | {token["id"]: token["content"] for token in content["added_tokens"]}
+
+
+def check_ids(content: Any) -> None:
+    """Refuses ids that the library would count up to, in a file that nothing is known of.
+
+    Raises:
+        ValueError: an id is too large.
+    """
+    vocabulary = content["model"].get("vocab")
+    ids = list(vocabulary.values()) if isinstance(vocabulary, dict) else []
+    ids += [token["id"] for token in content.get("added_tokens") or ()]
+    largest = max((index for index in ids if isinstance(index, int)), default=0)
+    if largest >= VOCABULARY_SIZE:
+        raise ValueError(f"an id is {largest}; expected less than {VOCABULARY_SIZE}")
 
 
 def special_pieces(content: Content) -> set[str]:

@@ -112,7 +112,7 @@ class Measure(ABC):
 
 
 @dataclass(frozen=True)
-class Budget:
+class MinutesPlan:
     """What a number of minutes allows."""
 
     steps: int
@@ -121,7 +121,7 @@ class Budget:
     """Share of the validation data that each validation uses."""
 
 
-def plan_minutes(config: TrainConfig, measure: Measure) -> Budget:
+def plan_minutes(config: TrainConfig, measure: Measure) -> MinutesPlan:
     """Divides the minutes between updates and validations, after a timed trial.
 
     Validations get a fifth of the time at most: there are fewer of them, on less data, if they
@@ -149,7 +149,7 @@ def plan_minutes(config: TrainConfig, measure: Measure) -> Budget:
     if config.evaluate_every is not None:
         share = 1.0 if share is None else share
         each = step + share * validation / config.evaluate_every
-        return Budget(max(1, int(left / each)), VALIDATIONS, share)
+        return MinutesPlan(max(1, int(left / each)), VALIDATIONS, share)
     allowed = VALIDATION_SHARE * left
     if share is not None:
         validation *= share
@@ -158,4 +158,4 @@ def plan_minutes(config: TrainConfig, measure: Measure) -> Budget:
     if share is None:
         share = min(1.0, allowed / (validations * validation)) if validation > 0 else 1.0
         validation *= share
-    return Budget(max(1, int((left - validations * validation) / step)), validations, share)
+    return MinutesPlan(max(1, int((left - validations * validation) / step)), validations, share)

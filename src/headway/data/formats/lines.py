@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from ...errors import DataError
+from ...file_limits import MAX_LINE, max_line_bytes, refuse_named_pipe
 from .format import CorpusFiles, FileFormat, Row
 
 BOM = b"\xef\xbb\xbf"
@@ -31,12 +32,19 @@ def read_lines(path: str | Path, name: str | None = None) -> Iterator[str]:
         name: its name in messages; by default the path.
 
     Raises:
-        DataError: bad UTF-8 or broken gzip data; the message names file and line.
+        DataError: bad UTF-8, broken gzip data or a line beyond all bounds; the message names file
+            and line.
     """
     name = name or ("standard input" if str(path) == "-" else str(path))
-    number = 0
+    number, most = 0, max_line_bytes()
     with _opened(path, name) as stream, _explained(name, lambda: number):
-        for number, raw in enumerate(stream, 1):
+        while raw := stream.readline(most + 1):
+            number += 1
+            if len(raw) > most:
+                raise DataError(
+                    f"{name}:{number}: the line has more than {most} bytes; break it up, or set "
+                    f"{MAX_LINE} to a larger number"
+                )
             if number == 1:
                 raw = raw.removeprefix(BOM)
             try:
@@ -123,6 +131,7 @@ def _opened(path: str | Path, name: str) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield _unzipped(sys.stdin.buffer, name, named_gz=False)
         return
+    refuse_named_pipe(path, DataError)
     try:
         raw = open(path, "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 closed below
     except OSError as error:

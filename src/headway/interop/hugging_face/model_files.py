@@ -70,7 +70,8 @@ def read_model(folder: Folder) -> HuggingFaceModel:
         task_head = _read_task_head(folder, architecture, form, tensors)
     elif (sentences := read_sentence_config(folder)) is not None:
         reader.pooling = sentences.pooling
-    config, vocabularies, model = _build(folder, architecture, reader, task_head)
+    n_weights = sum(tensor.numel() for tensor in tensors.values())
+    config, vocabularies, model = _build(folder, architecture, reader, task_head, n_weights)
     weights = {
         name: tensors[name_in_file]
         for name, name_in_file in names.items()
@@ -122,9 +123,17 @@ def _read_task_head(
 
 
 def _build(
-    folder: Folder, architecture: Architecture, reader: ConfigReader, task_head: TaskHead | None
+    folder: Folder,
+    architecture: Architecture,
+    reader: ConfigReader,
+    task_head: TaskHead | None,
+    n_weights: int,
 ) -> tuple[Any, VocabularySizes, nn.Module]:
-    """Settings, vocabulary sizes and a model with fresh weights."""
+    """Settings, vocabulary sizes and a model with fresh weights.
+
+    Args:
+        n_weights: of the file; a model that must have more is refused before it is built.
+    """
     settings = architecture.read(reader)
     vocabularies = architecture.read_vocabularies(reader, task_head)
     if reader.obstacles.messages:
@@ -135,11 +144,31 @@ def _build(
     family, where = FAMILIES[architecture.family], f"{folder.path / CONFIG} (as [model])"
     try:
         config = parse(settings, family.config, where)
+        _check_size(config, vocabularies, n_weights, where)
         return config, vocabularies, family.build(config, vocabularies)
     except ConfigError as error:
         raise RunError("; ".join(str(error).splitlines())) from None
     except ValueError as error:
         raise RunError(f"{where}: {error}") from None
+
+
+MANY_WEIGHTS = 1 << 28
+"""Up to this many weights, a model is built in any case, and then the wrong tensors are named."""
+
+
+def _check_size(config: Any, vocabularies: VocabularySizes, n_weights: int, where: str) -> None:
+    """Refuses sizes that the weights of the file cannot have, which may not fit the memory."""
+    n_layers = sum(
+        getattr(config, f"{side}layers", None) or 0 for side in ("", "encoder_", "decoder_")
+    )
+    # Feed-forward layers and token embeddings are a part of every model.
+    least = n_layers * config.d_model * config.d_ff + vocabularies.source * config.d_model
+    if least > max(n_weights, MANY_WEIGHTS):
+        raise RunError(
+            f"{where}: a model with d_model = {config.d_model}, d_ff = {config.d_ff}, {n_layers} "
+            f"layers and {vocabularies.source} tokens has more weights than the file, which has "
+            f"{n_weights}; give the folder as it was saved"
+        )
 
 
 @torch.no_grad()

@@ -1,0 +1,124 @@
+"""Files beyond all bounds are refused before anything is built from them."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from headway.config import load
+from headway.data.formats.lines import read_lines
+from headway.errors import ConfigError, DataError, RunError
+from headway.file_limits import LINE_BYTES, VOCABULARY_SIZE, max_line_bytes, refuse_named_pipe
+from headway.models.transformer import TransformerConfig
+from headway.run_config import RunConfig
+from headway.text import Tokenizer
+
+
+def test_the_length_of_a_line_is_a_setting(monkeypatch):
+    monkeypatch.delenv("HEADWAY_MAX_LINE", raising=False)
+    assert max_line_bytes() == LINE_BYTES
+    monkeypatch.setenv("HEADWAY_MAX_LINE", "10")
+    assert max_line_bytes() == 10
+    for wrong in ("", "0", "-1", "many", "1e6", "9" * 30):
+        monkeypatch.setenv("HEADWAY_MAX_LINE", wrong)
+        with pytest.raises(ConfigError, match="expected a number of bytes, at least 1"):
+            max_line_bytes()
+
+
+def test_a_line_that_is_too_long_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADWAY_MAX_LINE", "10")
+    (tmp_path / "a").write_text("123456789\n123456789\n1234567890\n")
+    with pytest.raises(DataError) as caught:
+        list(read_lines(tmp_path / "a"))
+    assert str(caught.value) == (
+        f"{tmp_path / 'a'}:3: the line has more than 10 bytes; break it up, or set "
+        "HEADWAY_MAX_LINE to a larger number"
+    )
+
+
+def test_a_gzip_bomb_without_line_ends_takes_little_memory(tmp_path):
+    with gzip.open(tmp_path / "bomb.gz", "wb") as file:
+        for _ in range(512):
+            file.write(bytes(1 << 20))
+    program = (
+        "import resource, sys\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "from headway.data.formats.lines import read_lines\n"
+        "from headway.errors import DataError\n"
+        "before = peak()\n"
+        "try:\n    next(read_lines(sys.argv[1]))\n"
+        "except DataError as error:\n    assert 'more than' in str(error), error\n"
+        "print(peak() - before)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "bomb.gz")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 100_000  # KiB; the line has 524,288
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_is_not_waited_for(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(DataError, match="is a named pipe; give a file"):
+        next(read_lines(pipe))
+    with pytest.raises(ConfigError, match="is a named pipe; give a file"):
+        load(pipe, RunConfig)
+    refuse_named_pipe(tmp_path / "nowhere", DataError)  # the reader says that it is missing
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a = " + "[" * 3000 + "]" * 3000, "is nested too deeply"),
+        ("#" * (5 << 20), "has more than 4194304 bytes"),
+    ],
+)
+def test_a_run_file_beyond_all_bounds(tmp_path, content, said):
+    (tmp_path / "run.toml").write_text(content)
+    with pytest.raises(ConfigError, match=said) as caught:
+        load(tmp_path / "run.toml", RunConfig)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_long_key_is_not_echoed_whole(tmp_path):
+    (tmp_path / "run.toml").write_text("k" * 10_000 + " = 1\n[data]\ntrain = 'a.tsv'\n")
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path / "run.toml", RunConfig)
+    assert len(str(caught.value)) < 500
+
+
+def test_huge_sizes_are_refused_at_once(tmp_path):
+    (tmp_path / "run.toml").write_text(
+        "[data]\ntrain = 'a.tsv'\n[model]\nd_model = 1000000007\nn_heads = 8\n"
+    )
+    started = time.process_time()
+    with pytest.raises(ConfigError, match=r"model\.d_model = 1000000007: expected"):
+        load(tmp_path / "run.toml", RunConfig)
+    with pytest.raises(ValueError, match="is not divisible"):
+        TransformerConfig(d_model=1048573, n_heads=8)
+    assert time.process_time() - started < 30
+
+
+def test_an_id_of_two_thousand_million_builds_no_list(tmp_path):
+    content = {
+        "version": "1.0",
+        "added_tokens": [],
+        "model": {
+            "type": "WordLevel",
+            "vocab": {"a": 0, "<pad>": 1, "b": 2_000_000_000},
+            "unk_token": "<pad>",
+        },
+    }
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps(content))
+    roles = dict.fromkeys(("pad", "bos", "eos", "unk"), "<pad>")
+    with pytest.raises(RunError) as caught:
+        Tokenizer.from_hugging_face(file, roles, None)
+    assert str(caught.value) == (
+        f"{file} is not a tokenizer (an id is 2000000000; expected less than {VOCABULARY_SIZE}); "
+        "expected a tokenizer.json of the library tokenizers"
+    )
