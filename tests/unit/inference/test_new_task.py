@@ -3,6 +3,8 @@
 import json
 
 import pytest
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from headway import api
 from headway.cli import main
@@ -16,7 +18,7 @@ from headway.serve.limits import Limits
 from headway.serve.schema import PredictRequest
 from headway.serve.validate import RequestValidator
 from headway.tasks import TASKS, make_task
-from headway.tasks.base import Task
+from headway.tasks.base import EncoderObjective, Task
 from headway.tasks.classify import Classify
 from headway.training.config import TrainConfig
 
@@ -42,9 +44,36 @@ class Opinion(Classify):
     trained_class = OpinionModel
 
 
+class YesNoLoss(EncoderObjective):
+    """One output with a sigmoid."""
+
+    def counts(self, batch):
+        return {"loss": len(batch["label"])}
+
+    def sums(self, batch):
+        logits, labels = self.model.logits(batch)[:, 0].float(), batch["label"].float()
+        return {"loss": binary_cross_entropy_with_logits(logits, labels, reduction="sum")}
+
+
+class YesNo(Opinion):
+    """The probability of the second of two labels."""
+
+    name = "yesno"
+    needs = frozenset({"read"})
+    n_outputs = 1
+
+    def objective(self, model, label_smoothing):
+        return YesNoLoss(model)
+
+    def outputs_of(self, logits):
+        yes = logits.sigmoid()
+        return torch.cat([1 - yes, yes], dim=-1)
+
+
 @pytest.fixture
 def rows_of_tables(monkeypatch):
-    monkeypatch.setitem(TASKS, "opinion", Opinion)
+    for task in (Opinion, YesNo):
+        monkeypatch.setitem(TASKS, task.name, task)
 
 
 @pytest.fixture
@@ -52,14 +81,19 @@ def run(tmp_path, monkeypatch, rows_of_tables):
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
     (tmp_path / "a.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in ROWS))
     (tmp_path / "lines.txt").write_text("a good day\n")
+    return trained(tmp_path, "run", "opinion")
+
+
+def trained(folder, name, task, seed=1):
     config = api.RunConfig(
-        DataConfig(train=Corpus(file="a.tsv"), test=Corpus(file="a.tsv"), root=str(tmp_path)),
-        task="opinion",
+        DataConfig(train=Corpus(file="a.tsv"), test=Corpus(file="a.tsv"), root=str(folder)),
+        task=task,
         model=EncoderConfig(d_model=8, d_ff=8, n_heads=2, layers=1),
         train=TrainConfig(steps=2, batch_tokens=64),
+        seed=seed,
     )
-    api.train(config, tmp_path / "run")
-    return tmp_path / "run"
+    api.train(config, folder / name)
+    return folder / name
 
 
 def test_commands(run, capsys):
@@ -99,6 +133,15 @@ def test_the_server(run):
     info = validator.info()
     assert (info["task"], info["inputs"], info["labels"]) == ("opinion", ["text"], ["no", "yes"])
     assert validator.predict(PredictRequest(texts=["good"])).items == ["good"]
+
+
+def test_an_ensemble_of_two_sigmoid_runs(run):
+    runs = [trained(run.parent, f"yesno{seed}", "yesno", seed=seed) for seed in (1, 2)]
+    text = ["a good day"]
+    one, other = (api.load(path).predict(text)[0].probabilities["yes"] for path in runs)
+    assert one != other
+    both = api.load(*runs).predict(text)[0].probabilities
+    assert both == pytest.approx({"yes": (one + other) / 2, "no": 1 - (one + other) / 2})
 
 
 def test_the_report_names_its_command(run):
