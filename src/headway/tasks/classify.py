@@ -29,8 +29,6 @@ class Classify(TextPrediction):
     columns: tuple[str, ...] = ("text", "text2", "label")
     needs = frozenset({"classify"})
     metric_table = LABEL_METRICS
-    metrics = tuple(LABEL_METRICS)
-    validated = metrics
     output_codec = LabelCodec
     output_file = "labels.json"
     output_dtype = np.int64

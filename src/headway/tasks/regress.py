@@ -25,9 +25,6 @@ class Regress(TextPrediction):
     columns: tuple[str, ...] = ("text", "text2", "value")
     needs = frozenset({"read"})
     metric_table = VALUE_METRICS
-    metrics = tuple(VALUE_METRICS)
-    validated = metrics
-    lower_is_better = frozenset(n for n, row in VALUE_METRICS.items() if row.lower_is_better)
     output_codec = ValueCodec
     output_file = "value.json"
     output_dtype = np.float32

@@ -16,7 +16,6 @@ from torch import Tensor
 from ..data.batching import Batches
 from ..data.codecs.text import Codec, TextConfig
 from ..data.store import Store
-from ..metrics.metric import Metric
 from ..metrics.score import Score
 from ..models import VocabularySizes
 from ..models.ensemble import members_of
@@ -31,7 +30,6 @@ class TextPrediction(Task):
         output_codec: the class of the output's codec, which is fitted to the training data.
         output_file: the file of this codec in a run directory.
         output_dtype: the type of outputs in a batch.
-        metric_table: the metrics by name.
         texts: the inputs, once there are codecs.
         output: the codec of the output, once there are codecs.
     """
@@ -41,7 +39,6 @@ class TextPrediction(Task):
     output_codec: ClassVar[Any]
     output_file: ClassVar[str]
     output_dtype: ClassVar[type[np.generic]]
-    metric_table: ClassVar[Mapping[str, Metric]]
 
     texts: TextInputs
     output: Any
@@ -121,9 +118,7 @@ class TextPrediction(Task):
         self, name: str, outputs: Sequence[Any], references: Sequence[Any], resamples: int = 0
     ) -> Score:
         """The score of outputs by a metric of `metric_table`."""
-        if name not in self.metric_table:
-            raise self.unknown_metric(name)
-        return self.metric_table[name](outputs, references, resamples=resamples)
+        return self.find_metric(name)(outputs, references, resamples=resamples)
 
 
 class PredictionValidator(Validator):

@@ -13,6 +13,8 @@ from headway.compare.evaluate import ScoringOptions, evaluate_run
 from headway.data.config import Corpus, DataConfig
 from headway.errors import ConfigError, RunError
 from headway.inference.classifier import Classifier
+from headway.metrics.labels import LABEL_METRICS, accuracy
+from headway.metrics.metric import Metric
 from headway.models.encoder import EncoderConfig
 from headway.serve.limits import Limits
 from headway.serve.schema import PredictRequest
@@ -42,6 +44,9 @@ class Opinion(Classify):
 
     name = "opinion"
     trained_class = OpinionModel
+    metric_table = LABEL_METRICS | {
+        "right": Metric("Right labels", accuracy, takes_resamples=False)
+    }
 
 
 class YesNoLoss(EncoderObjective):
@@ -86,10 +91,10 @@ def run(tmp_path, monkeypatch, rows_of_tables):
 
 def trained(folder, name, task, seed=1):
     config = api.RunConfig(
-        DataConfig(train=Corpus(file="a.tsv"), test=Corpus(file="a.tsv"), root=str(folder)),
+        DataConfig(*[Corpus(file="a.tsv")] * 3, root=str(folder)),
         task=task,
         model=EncoderConfig(d_model=8, d_ff=8, n_heads=2, layers=1),
-        train=TrainConfig(steps=2, batch_tokens=64),
+        train=TrainConfig(steps=2, batch_tokens=64, metric="right"),
         seed=seed,
     )
     api.train(config, folder / name)
@@ -107,6 +112,10 @@ def test_commands(run, capsys):
         ["no", "yes"],
         ["macro_f1"],
     )
+    assert main(["evaluate", str(run), "--json", "--metric", "right"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["metrics"]) == ["right"]
+    assert main(["evaluate", str(run), "--metric", "rigth"]) == 2
+    assert 'did you mean "right"?' in capsys.readouterr().err
     assert main(["evaluate", str(run), "--beam", "2"]) == 2
     assert "opinion" in capsys.readouterr().err
     assert main(["predict", str(run), str(run.parent / "lines.txt")]) == 0
@@ -118,7 +127,7 @@ def test_commands(run, capsys):
 def test_comparisons(run):
     found = evaluate_run(run, ScoringOptions(ByLength((2,))))
     assert (found.metric, found.lower_is_better, found.n, found.n_of) == (
-        "accuracy",
+        "right",
         False,
         4,
         "inputs",
@@ -146,6 +155,7 @@ def test_an_ensemble_of_two_sigmoid_runs(run):
 
 def test_the_report_names_its_command(run):
     text = (run / "report.html").read_text("utf-8")
+    assert "Right labels" in text
     assert "headway predict" in text
     assert "Use it on lines; without FILE, type." in text
 

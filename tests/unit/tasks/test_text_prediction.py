@@ -21,8 +21,6 @@ class Rated(TextPrediction):
     name = "rated"
     columns = ("text", "text2", "stars")
     metric_table = VALUE_METRICS
-    metrics = validated = tuple(VALUE_METRICS)
-    lower_is_better = frozenset({"mse"})
     output_codec = ValueCodec
     output_file = "stars.json"
     output_dtype = np.float32
