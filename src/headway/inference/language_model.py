@@ -371,7 +371,6 @@ class LanguageModel(TrainedModel):
             },
             f"{n_texts}, {result.n_tokens} tokens, windows of {self.window}",
             warnings=warnings,
-            name_width=18,
             digits=4,
         )
 
