@@ -81,7 +81,8 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         if self.task not in TASKS:
-            raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}")
+            hint = did_you_mean(self.task, TASKS)
+            raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}{hint}")
         self._fill_in()
         self._check_family()
         metrics = list(dict.fromkeys(("auto", "loss", *self.make_task().validated)))

@@ -97,7 +97,7 @@ def test_pages_name_the_settings_that_apply():
 
 
 SETTING = '''
-    least_words: Annotated[int, Ge(0)] = setting(
+    low_words: Annotated[int, Ge(0)] = setting(
         default=0,
         validation=True,
         prompts=PromptUse(is_shared=True),
@@ -116,19 +116,21 @@ RULE = '''
 from .length import length_limits
 
 
-class LeastWordsRule(LogitsRule):
+class LowWordsRule(LogitsRule):
     """END does not come before an output has enough words."""
 
-    settings = ("least_words",)
+    settings = ("low_words",)
 
     def __init__(self, n: int, eos: int, spellings: TokenBytes, limits: Tensor) -> None:
         self._n, self._eos, self._spellings, self._limits = n, eos, spellings, limits
 
     @classmethod
     def make(cls, inputs: RuleInputs) -> Self:
-        spellings = inputs.token_bytes("least_words counts words")
-        limits = length_limits(inputs.batch, inputs.config) if inputs.limits is None else inputs.limits
-        return cls(inputs.config.least_words, inputs.eos, spellings, limits)
+        spellings = inputs.token_bytes("low_words counts words")
+        limits = inputs.limits
+        if limits is None:
+            limits = length_limits(inputs.batch, inputs.config)
+        return cls(inputs.config.low_words, inputs.eos, spellings, limits)
 
     def apply(self, logits: Tensor, past: Tensor, rows: Tensor, is_free: Tensor) -> None:
         has_room = self._limits[rows] > past.size(2) + 1  # for more than the end token (B,)
@@ -152,38 +154,38 @@ from headway.search import SETTINGS, SearchConfig, TokenBytes, greedy, make_logi
 from headway.serve import schema
 from headway.teaching.table_model import TableModel
 
-search = SearchConfig(least_words=2)
+search = SearchConfig(low_words=2)
 
 # A run file and its reference.
 assert "The shortest output in words; 0 is off." in describe(SearchConfig)
 # Methods.
 try:
-    SearchConfig(method="exhaustive", least_words=2)
+    SearchConfig(method="exhaustive", low_words=2)
 except ValueError as error:
-    assert 'least_words=2 has no meaning with method="exhaustive"' in str(error)
+    assert 'low_words=2 has no meaning with method="exhaustive"' in str(error)
 # Flags.
 program = typer.main.get_command(_app())
 for verb in VERBS:
     context = program.make_context("headway", [verb], resilient_parsing=True)
-    flags = [one for one in program.get_command(context, verb).params if "--least-words" in one.opts]
+    flags = [one for one in program.get_command(context, verb).params if "--low-words" in one.opts]
     assert bool(flags) == (verb in ("translate", "generate")), verb
     assert all(one.help == "The shortest output in words; 0 is off." for one in flags)
 # Requests.
-assert schema.GenerateRequest(prompts=["a"], least_words=2).least_words == 2
-assert schema.GenerateRequest.model_json_schema()["properties"]["least_words"]["anyOf"] == [
+assert schema.GenerateRequest(prompts=["a"], low_words=2).low_words == 2
+assert schema.GenerateRequest.model_json_schema()["properties"]["low_words"]["anyOf"] == [
     {"minimum": 0, "type": "integer"}, {"type": "null"}
 ]
-assert "least_words" not in schema.TranslateRequest.model_fields
+assert "low_words" not in schema.TranslateRequest.model_fields
 # Validation during training.
-assert SETTINGS["least_words"].validation
+assert SETTINGS["low_words"].validation
 # Prompts.
-assert generation_config(search).least_words == 2
+assert generation_config(search).low_words == 2
 # Exports.
-assert search_obstacles(search) == ["search.least_words = 2 (words are not counted)"]
+assert search_obstacles(search) == ["search.low_words = 2 (words are not counted)"]
 try:
     require_supported(search)
 except ConfigError as error:
-    assert "search.least_words = 2" in str(error)
+    assert "search.low_words = 2" in str(error)
 else:
     raise AssertionError
 # The search.
@@ -208,7 +210,7 @@ assert model.decode(found.tokens) == "a" and found.finished
 try:
     make_logits_rules(batch, search, eos=1, limits=limits)
 except ValueError as error:
-    assert str(error) == "least_words counts words, which needs the bytes of tokens; pass spellings="
+    assert str(error) == "low_words counts words, which needs the bytes of tokens; pass spellings="
 else:
     raise AssertionError
 """
@@ -225,7 +227,7 @@ def test_a_new_rule_is_a_setting_and_a_class(tmp_path):
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     insert(copy / "search" / "config.py", "    def __post_init__(self)", SETTING.lstrip("\n"))
     with (copy / "search" / "logits_rules.py").open("a", encoding="utf-8") as rules:
-        rules.write(RULE + "RULES += (LeastWordsRule,)\n")
+        rules.write(RULE + "RULES += (LowWordsRule,)\n")
     done = subprocess.run(
         [sys.executable, "-c", USERS],
         env={"PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"},
