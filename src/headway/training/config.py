@@ -64,8 +64,8 @@ class TrainConfig:
     choose: Literal["best", "last"] = "best"
     """Without averaging: keep the weights of the best validation, or the last."""
     metric: str = "auto"
-    """What a validation is judged by: `loss` or a metric of the task (see `headway evaluate --help`);
-    `auto` is the task's own choice."""
+    """What a validation is judged by: `loss` or a metric of the task (see `headway evaluate
+    --help`); `auto` is the task's own choice."""
     evaluate_every: Annotated[int, Ge(1)] | None = None
     """Updates between validations; each ends with a checkpoint."""
     evaluate_sample: Annotated[int, Ge(1)] = 500

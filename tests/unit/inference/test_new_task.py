@@ -186,3 +186,12 @@ def test_run_files_know_the_tasks_there_are(tmp_path, monkeypatch):
     monkeypatch.setitem(TASKS, "opinion", Opinion)
     config = api.read_config(tmp_path / "run.toml")
     assert (type(config.make_task()), config.model.family) == (Opinion, "encoder")
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [("predict", "opinion: label, tab, probability"), ("evaluate", "opinion: accuracy, macro_f1,")],
+)
+def test_the_help_includes_it(rows_of_tables, capsys, command, line):
+    assert main([command, "--help"]) == 0
+    assert line in " ".join(capsys.readouterr().out.split())
