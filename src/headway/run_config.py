@@ -10,6 +10,7 @@ from annotated_types import Ge
 
 from . import config as configs
 from .config import Choice, OneOf
+from .config.messages import did_you_mean
 from .data.codecs.text import TextConfig
 from .data.config import DataConfig, columns_named, data_root, is_cut, learned_from
 from .errors import ConfigError, RunError
@@ -80,13 +81,15 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         if self.task not in TASKS:
-            raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}")
+            hint = did_you_mean(self.task, TASKS)
+            raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}{hint}")
         self._fill_in()
         self._check_family()
         metrics = list(dict.fromkeys(("auto", "loss", *self.make_task().validated)))
         if self.train.metric not in metrics:
             raise ValueError(
                 f"train.metric = {self.train.metric!r}: expected one of {', '.join(metrics)}"
+                f"{did_you_mean(self.train.metric, metrics)}"
             )
         if self.tune.mode != "full" and self.init is None:
             raise ValueError(

@@ -32,7 +32,10 @@ MAY_IMPORT = {
     "data": {"text", "config"},
     "models": {"nn", "config"},
     "search": {"nn.decoding"},
-    "tasks": {"data", "models", "search", "metrics", "parallel", "text", "nn.decoding", "nn.rng"},
+    "tasks": {
+        *("config", "data", "models", "search", "metrics", "parallel", "text"),
+        *("nn.decoding", "nn.rng"),
+    },
     "run_config": {"config", "data", "models", "search", "tasks", "runs", "training.config"},
     "training": (PARTS - {"view"}) | {"run_config", "environment"},
     "inspection": PARTS | {"run_config"},

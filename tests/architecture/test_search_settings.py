@@ -1,10 +1,12 @@
 """A new search rule is a declared setting and a class: nothing outside `search` knows either.
 
-One test reads the sources for tables that name settings by hand. The other makes the change, a
-minimum number of words, in a copy of the package, and asks every user of settings about it.
+One test reads the sources for tables that name settings by hand, one the pages. Another makes the
+change, a minimum number of words, in a copy of the package, and asks every user of settings about
+it.
 """
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from pathlib import Path
 
 from headway.search import SETTINGS
 
-PACKAGE = Path(__file__).parents[2] / "src" / "headway"
+ROOT = Path(__file__).parents[2]
+PACKAGE, DOCS = ROOT / "src" / "headway", ROOT / "docs"
 FLAGS = {setting.flag for setting in SETTINGS.values() if setting.commands}
 ALLOWED = {
     "cli/study.py": "--seed is that of a study",
@@ -74,11 +77,27 @@ def test_the_checker_sees(tmp_path):
     assert {where for where, _, _ in tables(tmp_path)} == set(sources) - {"fine.py"}
 
 
+# The pages
+
+
+def test_pages_name_the_settings_that_apply():
+    serve, generate, export = (
+        (DOCS / f"{name}.md").read_text("utf-8") for name in ("serve", "generate", "export")
+    )
+    [request] = [line for line in serve.splitlines() if line.startswith("| `/generate` |")]
+    [shared] = re.findall(r"`generate` takes only (.*?) from", generate)
+    for setting in SETTINGS.values():
+        assert ("generate" in setting.requests) == (f"`{setting.name}`" in request), setting.name
+        assert setting.prompts.is_shared == (f"`{setting.name}`" in shared), setting.name
+        if setting.methods != ("exhaustive",):
+            assert f"search.{setting.name}" in export, setting.name
+
+
 # The change
 
 
 SETTING = '''
-    min_words: Annotated[int, Ge(0)] = setting(
+    low_words: Annotated[int, Ge(0)] = setting(
         default=0,
         validation=True,
         prompts=PromptUse(is_shared=True),
@@ -93,23 +112,31 @@ SETTING = '''
 
 '''
 RULE = '''
-class MinimumWordsRule(LogitsRule):
+
+from .length import length_limits
+
+
+class LowWordsRule(LogitsRule):
     """END does not come before an output has enough words."""
 
-    settings = ("min_words",)
+    settings = ("low_words",)
 
-    def __init__(self, n: int, eos: int, spellings: TokenBytes) -> None:
-        self._n, self._eos, self._spellings = n, eos, spellings
+    def __init__(self, n: int, eos: int, spellings: TokenBytes, limits: Tensor) -> None:
+        self._n, self._eos, self._spellings, self._limits = n, eos, spellings, limits
 
     @classmethod
     def make(cls, inputs: RuleInputs) -> Self:
-        spellings = inputs.token_bytes("min_words counts words")
-        return cls(inputs.config.min_words, inputs.eos, spellings)
+        spellings = inputs.token_bytes("low_words counts words")
+        limits = inputs.limits
+        if limits is None:
+            limits = length_limits(inputs.batch, inputs.config)
+        return cls(inputs.config.low_words, inputs.eos, spellings, limits)
 
     def apply(self, logits: Tensor, past: Tensor, rows: Tensor, is_free: Tensor) -> None:
+        has_room = self._limits[rows] > past.size(2) + 1  # for more than the end token (B,)
         for i, hypotheses in enumerate(past.tolist()):
             for j, tokens in enumerate(hypotheses):
-                if len(self._spellings.write(tokens).split()) < self._n:
+                if has_room[i] and len(self._spellings.write(tokens).split()) < self._n:
                     logits[i, j, self._eos] = -torch.inf
 
 
@@ -127,38 +154,38 @@ from headway.search import SETTINGS, SearchConfig, TokenBytes, greedy, make_logi
 from headway.serve import schema
 from headway.teaching.table_model import TableModel
 
-search = SearchConfig(min_words=2)
+search = SearchConfig(low_words=2)
 
 # A run file and its reference.
 assert "The shortest output in words; 0 is off." in describe(SearchConfig)
 # Methods.
 try:
-    SearchConfig(method="exhaustive", min_words=2)
+    SearchConfig(method="exhaustive", low_words=2)
 except ValueError as error:
-    assert 'min_words=2 has no meaning with method="exhaustive"' in str(error)
+    assert 'low_words=2 has no meaning with method="exhaustive"' in str(error)
 # Flags.
 program = typer.main.get_command(_app())
 for verb in VERBS:
     context = program.make_context("headway", [verb], resilient_parsing=True)
-    flags = [one for one in program.get_command(context, verb).params if "--min-words" in one.opts]
+    flags = [one for one in program.get_command(context, verb).params if "--low-words" in one.opts]
     assert bool(flags) == (verb in ("translate", "generate")), verb
     assert all(one.help == "The shortest output in words; 0 is off." for one in flags)
 # Requests.
-assert schema.GenerateRequest(prompts=["a"], min_words=2).min_words == 2
-assert schema.GenerateRequest.model_json_schema()["properties"]["min_words"]["anyOf"] == [
+assert schema.GenerateRequest(prompts=["a"], low_words=2).low_words == 2
+assert schema.GenerateRequest.model_json_schema()["properties"]["low_words"]["anyOf"] == [
     {"minimum": 0, "type": "integer"}, {"type": "null"}
 ]
-assert "min_words" not in schema.TranslateRequest.model_fields
+assert "low_words" not in schema.TranslateRequest.model_fields
 # Validation during training.
-assert SETTINGS["min_words"].validation
+assert SETTINGS["low_words"].validation
 # Prompts.
-assert generation_config(search).min_words == 2
+assert generation_config(search).low_words == 2
 # Exports.
-assert search_obstacles(search) == ["search.min_words = 2 (words are not counted)"]
+assert search_obstacles(search) == ["search.low_words = 2 (words are not counted)"]
 try:
     require_supported(search)
 except ConfigError as error:
-    assert "search.min_words = 2" in str(error)
+    assert "search.low_words = 2" in str(error)
 else:
     raise AssertionError
 # The search.
@@ -172,10 +199,18 @@ rules = make_logits_rules(
     model, batch, bos=0, eos=1, config=search, limits=limits, normalise=False, rules=rules
 )
 assert model.decode(found.tokens) == "a a" and found.finished
+limits = torch.tensor([2])  # room for one word
+rules = make_logits_rules(
+    batch, search, eos=1, limits=limits, spellings=lambda: TokenBytes([b"", b"", b" a"])
+)
+[found] = greedy(
+    model, batch, bos=0, eos=1, config=search, limits=limits, normalise=False, rules=rules
+)
+assert model.decode(found.tokens) == "a" and found.finished
 try:
     make_logits_rules(batch, search, eos=1, limits=limits)
 except ValueError as error:
-    assert str(error) == "min_words counts words, which needs the bytes of tokens; pass spellings="
+    assert str(error) == "low_words counts words, which needs the bytes of tokens; pass spellings="
 else:
     raise AssertionError
 """
@@ -191,9 +226,8 @@ def test_a_new_rule_is_a_setting_and_a_class(tmp_path):
     copy = tmp_path / "headway"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     insert(copy / "search" / "config.py", "    def __post_init__(self)", SETTING.lstrip("\n"))
-    rules = copy / "search" / "logits_rules.py"
-    insert(rules, "RULES: tuple", RULE.lstrip("\n"))
-    insert(rules, "NoRepeatRule)\n", "MinimumWordsRule, ")
+    with (copy / "search" / "logits_rules.py").open("a", encoding="utf-8") as rules:
+        rules.write(RULE + "RULES += (LowWordsRule,)\n")
     done = subprocess.run(
         [sys.executable, "-c", USERS],
         env={"PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"},

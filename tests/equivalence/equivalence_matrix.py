@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from equivalence_cases import RECURRENT_SCORES, TRANSFORMER_SCORES
+from equivalence_cases import CASES, Case, is_family
 
 COLUMNS = {
     "cached": "cached step = teacher-forced pass",
@@ -38,82 +38,51 @@ _NOTHING = "without attention there is nothing to look at"
 _COUNTED = "what is counted once has no updates to accumulate"
 _FORMULAS = "compared with the formulas, in fractions and dictionaries or by hand, in unit/models"
 
-TRANSFORMERS = (
-    "transformer rms",
-    "transformer rotary",
-    "transformer learned",
-    "transformer gated silu",
-    "transformer d_head free",
-    "transformer d_value other",
-    "transformer share target",
-    "transformer share none",
-    "transformer additive",
-    "transformer general",
-    *(f"transformer {name}" for name in TRANSFORMER_SCORES),
-)
-RECURRENTS = (
-    "recurrent rnn none",
-    "recurrent lstm none",
-    "recurrent gru bahdanau",
-    "recurrent lstm bahdanau",
-    "recurrent rnn location",
-    "recurrent gru cosine",
-    "recurrent gru feeding",
-    "recurrent lstm feeding",
-    *(f"recurrent {name}" for name in RECURRENT_SCORES),
-)
-COPIED = ("transformer post-norm", "transformer bart", "transformer t5", "transformer t5 gated")
-DECODERS = ("decoder gpt-2", "decoder additive", "decoder relative")
-RECURRENT_DECODERS = ("recurrent_decoder rnn", "recurrent_decoder lstm")
-UNILMS = ("unilm bert", "unilm relative")
-MARKOVS = ("markov add-k", "markov skips", "markov selective")
-VARIANTS = (
-    *COPIED,
-    *TRANSFORMERS,
-    *RECURRENTS,
-    *DECODERS,
-    *RECURRENT_DECODERS,
-    *MARKOVS,
-    *UNILMS,
-)
-COUNTED = ("markov", *MARKOVS)
-WITHOUT_ATTENTION = (
-    "recurrent rnn none",
-    "recurrent lstm none",
-    "recurrent_decoder",
-    *RECURRENT_DECODERS,
-    *COUNTED,
-)
-WITHOUT_SOURCE = ("decoder", *DECODERS, "recurrent_decoder", *RECURRENT_DECODERS, *COUNTED)
+_UNILM = "its variant of BERT's layers is compared; the rest is that of the encoder"
+
 STEPPING = ("cached", "prefix", "greedy", "wide", "best", "terms", "drawn", "forced")
-ENCODERS = (
+COMPARED_FAMILIES = ("recurrent", "recurrent_decoder", "recurrent_encoder", "bag")
+COMPARED = (
+    "transformer",
+    "transformer post-norm",
+    "transformer bart",
+    "transformer t5",
+    "transformer t5 gated",
+    "convolutional",
+    "decoder gpt-2",
     "encoder",
-    "encoder first",
     "encoder post-norm",
-    "encoder cosine",
     "encoder bert",
-    "encoder relative",
+    "unilm bert",
 )
-RECURRENT_ENCODERS = ("recurrent_encoder", "recurrent_encoder lstm", "recurrent_encoder rnn mean")
-BAGS = ("bag", "bag counts")
-LABELLERS = (*BAGS, *RECURRENT_ENCODERS, *ENCODERS)
-BLANKS: dict[tuple[str, str], str] = {
-    **{(row, "procs"): _LOOP for row in VARIANTS if row != "unilm bert"},
-    **{(row, "resumed"): _LOOP for row in VARIANTS},
-    **{(row, "refer"): _PART for row in (*TRANSFORMERS, "decoder", *DECODERS[1:])},
-    **{(row, "refer"): _FORMULAS for row in COUNTED},
-    **{(row, "fused"): _NOTHING for row in WITHOUT_ATTENTION},
-    **{(row, "edges"): _NO_SOURCE for row in WITHOUT_SOURCE},
-    **{(row, "accum"): _COUNTED for row in COUNTED},
-    **{(row, column): _NO_STEP for row in LABELLERS for column in STEPPING},
-    **{(row, "fused"): _NOTHING for row in (*BAGS, *RECURRENT_ENCODERS)},
-    **{(row, column): _FITTED for row in BAGS for column in ("accum", "procs", "resumed")},
-    **{(row, "procs"): _LABEL_LOOP for row in (*RECURRENT_ENCODERS, *ENCODERS)},
-    **{(row, "resumed"): _LOOP for row in (*RECURRENT_ENCODERS[1:], *ENCODERS[1:])},
-    **{(row, "refer"): _PART for row in ("encoder first", "encoder cosine", "encoder relative")},
-    ("unilm relative", "refer"): _PART,
-    ("unilm", "refer"): "its variant of BERT's layers is compared; the rest is that of the encoder",
-}
+"""The cases with a reference implementation, besides those of whole families."""
+TRAINED_TWICE = ("unilm bert",)
+"""Variants that two processes train too."""
+
+
+def blanks(case: Case) -> dict[str, str]:
+    """Why columns do not apply to a case: from what it can do, whatever its name."""
+    found: dict[str, str] = {}
+    is_stepped = "step" in case.abilities
+    if not is_family(case):
+        found["resumed"] = _LOOP
+    if not is_family(case) and case.name not in TRAINED_TWICE:
+        found["procs"] = _LOOP
+    if "attend" not in case.abilities:
+        found["fused"] = _NOTHING
+    if not case.has_source:
+        found["edges"] = _NO_SOURCE
+    if not is_stepped:
+        found |= dict.fromkeys(STEPPING, _NO_STEP) | {"procs": _LABEL_LOOP}
+    if case.counts:
+        fitted = dict.fromkeys(("accum", "procs", "resumed"), _FITTED)
+        found |= {"accum": _COUNTED} if is_stepped else fitted
+    if case.name not in COMPARED and case.family not in COMPARED_FAMILIES:
+        found["refer"] = _FORMULAS if case.counts else _UNILM if case.name == "unilm" else _PART
+    return found
+
+
+BLANKS = {(case.name, column): why for case in CASES for column, why in blanks(case).items()}
 
 Outcomes = Mapping[tuple[str, str], set[str]]
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from headway.metrics.text_metrics import TEXT_METRICS
+from headway.tasks import TASKS, make_task
 
 
 def test_the_table(headway, trained, workdir):
@@ -60,7 +60,8 @@ def test_alternative_references(headway, trained, workdir):
 
 def test_the_help_names_the_metrics(headway):
     text = " ".join(headway("evaluate", "--help")[1].split())
-    assert f"translate: {', '.join(TEXT_METRICS)};" in text
+    for task in TASKS:
+        assert f"{task}: {', '.join(make_task(task).metrics)}" in text
 
 
 @pytest.mark.parametrize(

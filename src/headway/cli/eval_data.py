@@ -68,10 +68,13 @@ def _text_corpus(model: "TrainedModel", data: str, form: str | None) -> "Corpus"
 
 def _require_format(form: str | None) -> None:
     """Refuses an unknown format."""
+    from ..config.messages import did_you_mean
     from ..data.config import format_names
 
-    if form is not None and form not in format_names():
-        raise ConfigError(f"--format {form}: expected one of {', '.join(format_names())}")
+    names = format_names()
+    if form is not None and form not in names:
+        hint = did_you_mean(form, names)
+        raise ConfigError(f"--format {form}: expected one of {', '.join(names)}{hint}")
 
 
 def corpus_of(

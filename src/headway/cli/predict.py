@@ -35,12 +35,11 @@ def predict(
     more: With = None,
     threads: Threads = None,
 ) -> None:
-    """Predicts labels, tags, answers or values.
+    """Predicts the output for each input line, such as its label.
 
-    The run's task decides which. Prints one line for each input line: label, tab, probability; the
-    tags of the words; answer, tab, probability; or the value. Separate the texts of a pair, or
-    question and text, with a tab. --json prints all fields. A blank line gets a label too. With
-    --format, files are read as tables with the columns of the training data.
+    Prints one line for each input line, by the task of the run. {lines}. Separate the texts of a
+    pair, or question and text, with a tab. --json prints all fields. A blank line gets a label too.
+    With --format, files are read as tables with the columns of the training data.
 
     Example: headway predict runs/mine reviews.txt
     """
@@ -61,6 +60,18 @@ def predict(
             else:
                 print(predictor.format_prediction(prediction))
         print(end="", flush=True)
+
+
+def _help_values() -> dict[str, str]:
+    from ..inference.load import trained_classes
+    from ..inference.predictor import Predictor
+
+    classes = trained_classes().items()
+    lines = (f"{task}: {c.line}" for task, c in classes if issubclass(c, Predictor))
+    return {"lines": "; ".join(lines)}
+
+
+predict.help_values = _help_values  # type: ignore[attr-defined]
 
 
 def _chunks(predictor: "Predictor", files: list[str], form: str | None) -> Iterator[list["Row"]]:

@@ -113,6 +113,12 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return best if best is not None and _likeness(name, best) >= _NEAR else None
 
 
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """The end of a message about an unknown name: `; did you mean ...?`, or nothing."""
+    near = nearest(name, candidates)
+    return f"; did you mean {show(near)}?" if near else ""
+
+
 def nearest_key(dotted: str, known: Iterable[str]) -> str | None:
     """The known dotted key most similar to an unknown one, by its last part.
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import annotated_types as at
 
 from ..errors import ConfigError
-from .messages import accepts_none_word, expected, nearest, nearest_key, shorten, show
+from .messages import accepts_none_word, did_you_mean, expected, nearest_key, shorten, show
 from .schema import (
     NONE_WORD,
     SCALARS,
@@ -296,8 +296,8 @@ def _near_name(members: tuple[Any, ...], value: Any) -> str:
     """Advice for a misspelt name: the nearest name that the types allow."""
     literals = [base for member in members if get_origin(base := split(member)[0]) is Literal]
     allowed = [name for literal in literals for name in get_args(literal)]
-    near = nearest(str(value), [name for name in allowed if isinstance(name, str)])
-    return f"; did you mean {show(near)}?" if near and len(allowed) > 1 else ""
+    names = [name for name in allowed if isinstance(name, str)]
+    return did_you_mean(str(value), names) if len(allowed) > 1 else ""
 
 
 def _rewriting(tp: Any, value: Any) -> str:

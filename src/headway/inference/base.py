@@ -142,8 +142,7 @@ class TrainedModel:
             ConfigError: naming the first of them.
         """
         for name in names:
-            if name not in self.task.metrics:
-                raise self.task.unknown_metric(name)
+            self.task.find_metric(name)
 
     @property
     def n_parameters(self) -> int:

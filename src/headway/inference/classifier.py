@@ -3,7 +3,7 @@
 `predictor.py` encodes the inputs and evaluates; `tasks/classify.py` computes the probabilities.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Classifier(TextPredictor[Prediction]):
     """A model with its vocabulary and its labels, made by `headway.load`."""
 
     nouns = ("texts", "labels")
+    line = "label, tab, probability"
+    response = Prediction
     task: Classify
 
     @property
@@ -46,9 +48,6 @@ class Classifier(TextPredictor[Prediction]):
 
     def describe_label_space(self) -> str:
         return f"{len(self.labels)} labels"
-
-    def to_dict(self, prediction: Prediction) -> dict[str, Any]:
-        return asdict(prediction)
 
     def inspect_inputs(self, text: Text) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
         [prediction] = self.predict([text])

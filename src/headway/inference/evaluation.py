@@ -51,7 +51,6 @@ class EvaluationReport:
         remarks: lines about the outputs.
         warnings: reasons why the scores may mislead, or could be better.
         outputs: one for each input; None if nothing is decoded.
-        name_width: width of the metrics' names in a table.
         digits: decimals of the scores in a table.
     """
 
@@ -62,7 +61,6 @@ class EvaluationReport:
     remarks: Sequence[str] = ()
     warnings: Sequence[str] = ()
     outputs: Sequence[str] | None = None
-    name_width: int = 12
     digits: int = 2
 
 

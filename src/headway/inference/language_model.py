@@ -19,7 +19,6 @@ from ..inspection.build import check_not_blank, inspect_text
 from ..inspection.hypothesis import TextHypothesis
 from ..inspection.inspection import Inspection
 from ..inspection.report import CommandUse
-from ..metrics import perplexity as measures
 from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
 from ..search import SETTINGS, Hypothesis, Prefix, SearchConfig
@@ -328,21 +327,19 @@ class LanguageModel(TrainedModel):
         characters = [len(text) + 1 for text in texts]
         words = [len(text.split()) for text in texts]
         counts = {
-            "loss": (measures.cross_entropy, tokens),
-            "perplexity": (measures.perplexity, tokens),
-            "bits_per_character": (measures.bits_per_character, per_window(characters)),
-            "bits_per_byte": (
-                measures.bits_per_byte,
-                per_window([len(text.encode()) + 1 for text in texts]),
-            ),
-            "word_perplexity": (measures.word_perplexity, per_window(words)),
+            "loss": tokens,
+            "perplexity": tokens,
+            "bits_per_character": per_window(characters),
+            "bits_per_byte": per_window([len(text.encode()) + 1 for text in texts]),
+            "word_perplexity": per_window(words),
         }
         names = metrics or [
             name
             for name in self.task.metrics
             if name != "word_perplexity" or sum(characters) <= WORD_CHARACTERS * sum(words)
         ]
-        scores = {name: counts[name][0](nll, counts[name][1], resamples) for name in names}
+        table = self.task.metric_table
+        scores = {name: table[name](nll, counts[name], resamples=resamples) for name in names}
         # Without end tokens: in GPT-2 they have the same id as the unknown token.
         unknown = sum(int((ids[:-1] == self.task.codec.unk).sum()) for ids in encoded)
         return TextEvaluation(scores, len(texts), int(tokens.sum()), unknown)
@@ -374,7 +371,6 @@ class LanguageModel(TrainedModel):
             },
             f"{n_texts}, {result.n_tokens} tokens, windows of {self.window}",
             warnings=warnings,
-            name_width=18,
             digits=4,
         )
 

@@ -286,7 +286,6 @@ class Pretrained(TrainedModel):
             },
             f"{result.n_passages} passages, objective {objective}",
             notes=notes,
-            name_width=16,
             digits=3,
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..inspection.attention import Attention, Layer, attention_maps
 from ..inspection.hypothesis import TextHypothesis
 from ..models import SequenceModel
-from ..models.ensemble import Ensemble
+from ..models.ensemble import Ensemble, members_of
 from ..parallel import decode_batches
 from ..search import Hypothesis
 from ..tasks.translate import Translate
@@ -30,8 +30,7 @@ def pair_attention(
 ) -> Iterator[tuple[int, Attention]]:
     """The attention of encoded pairs, each with its index; batches hold similar lengths."""
     lengths = [max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)]
-    members = model.members if isinstance(model, Ensemble) else (model,)
-    attending = [member for member in members if isinstance(member, SequenceModel)]
+    attending = [member for member in members_of(model) if isinstance(member, SequenceModel)]
     for rows in decode_batches(lengths, BATCH_DIVISOR):
         batch = [src[i] for i in rows], [tgt[i] for i in rows]
         pairs = attention_maps(attending, *batch, task.target.bos)

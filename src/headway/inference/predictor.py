@@ -6,6 +6,7 @@ input is a text, or as many texts as it has columns. The tasks have a subclass e
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -43,6 +44,8 @@ class Predictor(TrainedModel):
 
     Attributes:
         nouns: the nouns for inputs and outputs, in the plural.
+        line: the line that `format_prediction` returns, in words.
+        response: the dataclass whose fields `to_dict` returns.
         digits: decimals of its scores in a table.
     """
 
@@ -52,6 +55,8 @@ class Predictor(TrainedModel):
     evaluation_options = frozenset({"cut", "outputs"})
     scores_by_length = True
     nouns: ClassVar[tuple[str, str]]
+    line: ClassVar[str]
+    response: ClassVar[type]
     digits: ClassVar[int] = 2
 
     @abstractmethod
@@ -69,9 +74,9 @@ class Predictor(TrainedModel):
             places: names of the inputs in messages, such as `news.en:7`.
         """
 
-    @abstractmethod
     def to_dict(self, prediction: Any) -> dict[str, Any]:
         """All of a prediction, as plain data."""
+        return asdict(prediction)
 
     @abstractmethod
     def inspect_inputs(self, text: Any) -> tuple[Mapping[str, Tensor], list[InspectedOutput]]:
@@ -183,7 +188,6 @@ class Predictor(TrainedModel):
             {"n": len(rows), **self.label_space(), "metrics": scores_to_dict(result.scores)},
             ", ".join(filter(None, parts)),
             outputs=result.outputs,
-            name_width=max([12, *(len(score.name) for score in result.scores.values())]),
             digits=self.digits,
         )
 

@@ -55,10 +55,19 @@ class AnswerPrediction:
     candidates: list[AnswerCandidate]
 
 
+@dataclass(frozen=True)
+class AnswerResponse:
+    """The answer to a question, under a key that tells it from other predictions."""
+
+    answer: AnswerPrediction
+
+
 class Answerer(Predictor):
     """A model that finds answers in texts, made by `headway.load`."""
 
     nouns = ("questions", "lists of answers")
+    line = "answer, tab, probability"
+    response = AnswerResponse
     task: Answer
 
     def label_space(self) -> dict[str, Any]:
@@ -94,7 +103,7 @@ class Answerer(Predictor):
         return [self._answered(text, best) for (_, text), best in zip(inputs, guesses, strict=True)]
 
     def to_dict(self, prediction: AnswerPrediction) -> dict[str, Any]:
-        return {"answer": asdict(prediction)}
+        return asdict(AnswerResponse(prediction))
 
     def length(self, text: Question, location: str, remedy: str) -> int:
         """Number of tokens of question and text, over all windows."""

@@ -3,6 +3,7 @@
 `predictor.py` encodes the inputs and evaluates; `tasks/regress.py` computes the values.
 """
 
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,19 @@ from ..tasks.text_inputs import Text
 from .predictor import TextPredictor
 
 
+@dataclass(frozen=True)
+class ValueResponse:
+    """The value of a text; in Python it is a plain number."""
+
+    value: float
+
+
 class Regressor(TextPredictor[float]):
     """A model with its vocabulary and the scale of its values, made by `headway.load`."""
 
     nouns = ("texts", "values")
+    line = "the value"
+    response = ValueResponse
     digits = 4
     task: Regress
 
@@ -33,7 +43,7 @@ class Regressor(TextPredictor[float]):
         return float(output)
 
     def to_dict(self, prediction: float) -> dict[str, Any]:
-        return {"value": prediction}
+        return asdict(ValueResponse(prediction))
 
     def inspect_inputs(self, text: Text) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
         [value] = self.predict([text])

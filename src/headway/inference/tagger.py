@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,8 @@ class Tagger(Predictor):
     """A model with its vocabulary and its tags, made by `headway.load`."""
 
     nouns = ("sentences", "lines of tags")
+    line = "the tags of the words"
+    response = TaggedText
     task: Tag
 
     @property
@@ -98,9 +100,6 @@ class Tagger(Predictor):
             self._tagged(words, [next(probabilities) for _ in sentence_parts])
             for words, sentence_parts in zip(sentences, parts, strict=True)
         ]
-
-    def to_dict(self, prediction: TaggedText) -> dict[str, Any]:
-        return asdict(prediction)
 
     def length(self, text: str, location: str, remedy: str) -> int:
         n = len(self.task.words.encode(text.split()))

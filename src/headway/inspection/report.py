@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..metrics.names import display_name
 from ..metrics.score import Score
 from ..run_config import RunConfig, load_run_config
 from ..runs import RunDir
@@ -156,7 +155,7 @@ def _metrics(config: RunConfig) -> dict[str, str]:
     metric = task.metric(config.train.metric)
     if metric == "loss":
         metric = next(name for name in task.validated if name != "loss")
-    return {metric: display_name(metric)}
+    return {metric: task.metric_table[metric].label}
 
 
 def _last_samples(records: Records, model: ReportedModel | None) -> list[Sample]:

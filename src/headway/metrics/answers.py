@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import DataError
 from .interval import SEED, bootstrap, wilson
+from .metric import Metric
 from .score import Score
 
 # ASCII only, as in SQuAD's own program; a typographic quotation mark is part of its word.
@@ -80,3 +81,12 @@ def _f1(output: str, answer: str) -> float:
         return float(predicted == right)
     common = (Counter(predicted) & Counter(right)).total()
     return 2 * common / (len(predicted) + len(right))
+
+
+ANSWER_METRICS = {
+    "f1": Metric("F1", answer_f1),
+    "exact": Metric("Exact match", exact_answers, takes_resamples=False),
+    "answered_f1": Metric("Answered F1", answer_f1),
+    "answered_exact": Metric("Answered exact match", exact_answers, takes_resamples=False),
+    "unanswered_exact": Metric("Unanswered exact match", exact_answers, takes_resamples=False),
+}

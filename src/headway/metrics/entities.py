@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from .interval import SEED, bootstrap, wilson
+from .metric import Metric
 from .score import Score
 
 Reading = Literal["lenient", "bio", "iob1", "plain"]
@@ -195,3 +196,12 @@ def _aligned(
                 "expected one for each word"
             )
         yield list(zip(tags, reference, strict=True))
+
+
+TAG_METRICS = {
+    "entity_f1": Metric("Entity F1", entity_f1),
+    "precision": Metric("Precision", entity_precision),
+    "recall": Metric("Recall", entity_recall),
+    "strict_f1": Metric("Strict F1", entity_f1),
+    "accuracy": Metric("Accuracy", tag_accuracy, takes_resamples=False),
+}

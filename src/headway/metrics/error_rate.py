@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from .interval import RESAMPLES, SEED, bootstrap, wilson
+from .metric import Metric
 from .references import References, alternatives, count_label
 from .score import Score
 
@@ -120,3 +121,11 @@ def _percent(sums: np.ndarray) -> float:
     if length == 0:  # only empty references: all right, or all wrong
         return 100.0 if edits else 0.0
     return 100 * edits / length
+
+
+ERROR_RATES = {
+    "wer": Metric("WER", word_error_rate, lower_is_better=True),
+    "cer": Metric("CER", character_error_rate, lower_is_better=True),
+    "ser": Metric("SER", sequence_error_rate, lower_is_better=True, takes_resamples=False),
+    "per": Metric("PER", phoneme_error_rate, lower_is_better=True),
+}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from .interval import wilson
+from .metric import Metric
 from .references import References, alternatives, count_label
 from .score import Score
 
@@ -19,3 +20,6 @@ def exact_match(outputs: Sequence[str], references: References) -> Score:
     any_of = "" if nrefs == "1" else f"|any-of-references|nrefs:{nrefs}"
     signature = f"exact{any_of}|n:{len(rows)}|interval:wilson95"
     return Score("exact match", 100 * right / len(rows), 100 * low, 100 * high, signature)
+
+
+EXACT_MATCH = {"exact": Metric("Exact match", exact_match, is_usual=True, takes_resamples=False)}

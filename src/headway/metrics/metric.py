@@ -1,11 +1,13 @@
 """`Metric`: a row of a table of metrics, with a function of outputs and references.
 
-The tables are next to the functions: `TEXT_METRICS`, `LABEL_METRICS`, `VALUE_METRICS`.
+The tables are next to the functions. A task names its table as `metric_table`.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from numpy.typing import NDArray
 
 from .score import Score
 
@@ -32,8 +34,8 @@ class Metric:
 
     def __call__(
         self,
-        outputs: Sequence[Any],
-        references: Sequence[Any],
+        outputs: Sequence[Any] | NDArray[Any],
+        references: Sequence[Any] | NDArray[Any],
         tokenized: bool = False,
         resamples: int = 0,
     ) -> Score:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import DataError
 from .interval import SEED, bootstrap
+from .metric import Metric
 from .score import Score
 
 
@@ -86,3 +87,13 @@ def _score(
         signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
         low, high = bootstrap(parts, lambda sums: of_mean(sums[0] / max(sums[1], 1)), resamples)
     return Score(name, of_mean(total / count), low, high, f"{signature}|n:{round(count)}")
+
+
+LANGUAGE_METRICS = {
+    "loss": Metric("Loss", cross_entropy, lower_is_better=True),
+    "perplexity": Metric("Perplexity", perplexity, lower_is_better=True),
+    "bits_per_character": Metric("Bits per character", bits_per_character, lower_is_better=True),
+    "bits_per_byte": Metric("Bits per byte", bits_per_byte, lower_is_better=True),
+    "word_perplexity": Metric("Word perplexity", word_perplexity, lower_is_better=True),
+}
+"""Metrics of negative log likelihoods and the numbers of their units."""

@@ -3,11 +3,14 @@
 Statistics are per example: the bootstrap resamples examples, not single predictions.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import DataError
 from .interval import SEED, bootstrap, wilson
+from .metric import Metric
 from .score import Score
 
 
@@ -52,3 +55,16 @@ def _statistics(part: str, values: ArrayLike, counts: ArrayLike) -> np.ndarray:
     if round(statistics[:, 1].sum()) < 1:
         raise DataError(f"nothing to score: the data have no label for {part!r}; add more data")
     return statistics
+
+
+LABELS = {"masked": "Masked words", "next": "Next sentences", "token": "Tokens"}
+
+
+def pretraining_metrics(*parts: str) -> dict[str, Metric]:
+    """The metrics of the parts of a loss."""
+    metrics = {}
+    for part in parts:
+        loss = partial(restored_loss, part)
+        metrics[f"{part}_loss"] = Metric(f"{part} loss", loss, lower_is_better=True)
+        metrics[f"{part}_accuracy"] = Metric(LABELS[part], partial(restored_share, part))
+    return metrics

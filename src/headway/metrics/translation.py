@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF, TER
-from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.base import Metric as SacreMetric
 
 from .interval import RESAMPLES, SEED, bootstrap
+from .metric import Metric
 from .references import References, alternatives
 from .score import Score
 
@@ -61,7 +62,7 @@ def ter(
 
 def _score(
     name: str,
-    metric: Metric,
+    metric: SacreMetric,
     hypotheses: Sequence[str],
     references: References,
     resamples: int,
@@ -88,3 +89,10 @@ def _score(
 def _plain(sums: np.ndarray) -> list[int] | list[float]:
     """Column sums in sacrebleu's types: its BLEU prints lengths as integers."""
     return [int(x) if x == int(x) else x for x in sums.tolist()]
+
+
+TRANSLATION_METRICS = {
+    "bleu": Metric("BLEU", bleu, is_usual=True, takes_tokenized=True),
+    "chrf": Metric("chrF", chrf, is_usual=True),
+    "ter": Metric("TER", ter, lower_is_better=True, is_usual=True),
+}

@@ -19,6 +19,9 @@ Entry = TypeVar("Entry")
 class Ensemble(nn.Module):
     """A `StepModel` whose logits are `log(mean_i p_i)` of its members.
 
+    It has no `logits` of labels. Only a task knows which outputs have a mean: probabilities or
+    values. Tasks combine the outputs of `members_of`.
+
     Its decoder state joins those of the members; names start with the member's index: `1/valid`.
 
     Args:
@@ -33,11 +36,6 @@ class Ensemble(nn.Module):
         for i, model in enumerate(models):
             if isinstance(model, nn.Module):  # a step model need not be a module
                 self.add_module(str(i), model)
-
-    def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Log probabilities of the labels (B, V), for members that classify."""
-        members: Any = self.members
-        return _log_mean([_log_softmax(model.logits(batch).float()) for model in members])
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         states = [model.start(batch, prefix) for model in self.members]

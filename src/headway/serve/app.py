@@ -149,7 +149,8 @@ def _add_descriptions(app: "FastAPI") -> None:
 
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:
-            schema.add_descriptions(make()["components"]["schemas"])
+            responses = [getattr(route, "response_model", None) for route in app.routes]
+            schema.add_descriptions(make()["components"]["schemas"], responses)
         return make()
 
     app.openapi = described  # type: ignore[method-assign]
@@ -205,7 +206,7 @@ def _add_compute_routes(app: "FastAPI", service: Service) -> None:
         """Log probabilities of translations, or of texts under a language model."""
         return Response(await service.answer(body, request.receive), media_type=json)
 
-    @app.post("/predict", response_model=schema.Predictions, **common)
+    @app.post("/predict", response_model=schema.predictions(), **common)
     async def predict(body: schema.PredictRequest, request: Request) -> Response:
         """Predicts labels, tags, answers or values, depending on the model's task."""
         return Response(await service.answer(body, request.receive), media_type=json)

@@ -9,16 +9,15 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, is_dataclass
 from inspect import cleandoc
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..config import summaries
-from ..inference.classifier import Prediction
-from ..inference.masked_lm import FillCandidate, FillResult
-from ..inference.question_answering import AnswerCandidate, AnswerPrediction
+from ..inference.load import trained_classes
+from ..inference.masked_lm import FillResult
+from ..inference.predictor import Predictor
 from ..inference.results import ScoredText
-from ..inference.tagger import Entity, TaggedText
 from ..inspection.hypothesis import LogProb, TextHypothesis
 from ..search import SETTINGS, SearchConfig
 from ..tasks import TASKS
@@ -265,23 +264,17 @@ class Scores(BaseModel):
     results: list[ScoredText]
 
 
-class AnswerResponse(BaseModel):
-    """The answer to a question, under a key that tells it from other predictions."""
-
-    answer: AnswerPrediction
-
-
-class ValueResponse(BaseModel):
-    """The value of a text; in Python it is a plain number."""
-
-    value: float
-
-
-class Predictions(BaseModel):
-    """The predictions, in the order of the texts; their type follows from the model's task."""
-
-    model: str
-    results: list[Prediction | TaggedText | AnswerResponse | ValueResponse]
+def predictions() -> type[BaseModel]:
+    """The response of /predict: one of the types that the classes of `TASKS` name."""
+    classes = trained_classes().values()
+    responses = dict.fromkeys(c.response for c in classes if issubclass(c, Predictor))
+    return create_model(
+        "Predictions",
+        __doc__="The predictions, in the order of the texts; their type follows from the model's "
+        "task.",
+        model=str,
+        results=list[Union[*responses]],  # type: ignore[valid-type]  # known when it runs
+    )
 
 
 class Generations(BaseModel):
@@ -435,20 +428,20 @@ class ProblemBody(BaseModel):
     error: Problem
 
 
-DATACLASSES: Iterable[type[Any]] = (
-    *(AttentionResponse, HypothesisResponse, TranslationResponse, GenerationResponse),
-    *(ScoredText, Prediction, Entity, TaggedText, AnswerCandidate, AnswerPrediction),
-    *(FillCandidate, FillResult),
-)
-"""All that occur in responses; the OpenAPI description takes its texts from their docstrings."""
+def dataclasses_in(annotation: Any) -> set[type[Any]]:
+    """All dataclasses that occur in a type."""
+    is_result = is_dataclass(annotation)
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    fields = get_type_hints(annotation).values() if is_result or is_model else get_args(annotation)
+    return set().union({annotation} if is_result else set(), *map(dataclasses_in, fields))
 
 
-def add_descriptions(components: dict[str, Any]) -> None:
+def add_descriptions(components: dict[str, Any], responses: Iterable[Any]) -> None:
     """Describes the dataclasses among the schemas of an OpenAPI description.
 
     pydantic does not read `Attributes:` sections, and would show them as part of the text.
     """
-    for result in DATACLASSES:
+    for result in set().union(*map(dataclasses_in, responses)):
         component = components[result.__name__]
         text, _, _ = cleandoc(result.__doc__ or "").partition("Attributes:")
         component["description"] = text.strip()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..config.messages import did_you_mean
 from ..data.config import DataConfig
 from ..errors import ConfigError
 from ..lazy_table import LazyTable
@@ -43,7 +44,8 @@ def task_class(name: str, objective: str | None = None) -> type[Task]:
         ConfigError: there is no such task.
     """
     if name not in TASKS:
-        raise ConfigError(f"task = {name!r}: expected one of {', '.join(TASKS)}")
+        hint = did_you_mean(name, TASKS)
+        raise ConfigError(f"task = {name!r}: expected one of {', '.join(TASKS)}{hint}")
     return TASKS[name] if objective is None else OBJECTIVES[objective]
 
 

@@ -22,7 +22,7 @@ from ..data.collate import source_batch
 from ..data.config import DataConfig
 from ..data.store import Store
 from ..errors import ConfigError, DataError
-from ..metrics.answers import RightAnswers, answer_f1, exact_answers
+from ..metrics.answers import ANSWER_METRICS, RightAnswers
 from ..metrics.score import Score
 from ..models import VocabularySizes
 from ..models.ensemble import members_of
@@ -77,7 +77,7 @@ class Answer(Task):
     needs = frozenset({"read"})
     family = "encoder"
     lengths = ("window",)
-    metrics = ("f1", "exact", "answered_f1", "answered_exact", "unanswered_exact")
+    metric_table = ANSWER_METRICS
     validated = ("f1", "exact")
     derived: Mapping[str, tuple[str, Codec]] = {"characters": ("context", DocumentCodec())}
     config: AnswerConfig
@@ -289,9 +289,8 @@ class Answer(Task):
 
         `answered_*` and `unanswered_*` count only the questions with, or without, an answer.
         """
-        if name not in self.metrics:
-            raise self.unknown_metric(name)
-        part, _, figure = name.rpartition("_")
+        metric = self.find_metric(name)
+        part, _, _ = name.rpartition("_")
         if part:
             is_answered = part == "answered"
             rows = [i for i, answers in enumerate(references) if bool(answers) == is_answered]
@@ -301,10 +300,7 @@ class Answer(Task):
                     f"{'no' if is_answered else 'an'} answer; leave it out"
                 )
             outputs, references = [outputs[i] for i in rows], [references[i] for i in rows]
-        if figure == "exact":
-            score = exact_answers(outputs, references)
-        else:
-            score = answer_f1(outputs, references, resamples)
+        score = metric(outputs, references, resamples=resamples)
         if not part:
             return score
         signature = f"{score.signature}|questions:{part}"

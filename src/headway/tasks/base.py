@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..config.messages import did_you_mean
 from ..data.batching import HasLengths
 from ..data.codecs.text import Codec, TextCodec, TextConfig
 from ..data.config import Corpus, DataConfig
@@ -21,6 +22,7 @@ from ..data.formats.read import has_column
 from ..data.row_rules import IndependentColumns
 from ..data.store import Store
 from ..errors import ConfigError
+from ..metrics.metric import Metric
 from ..models import Family, VocabularySizes
 from ..models.family import Ability
 from ..nn.rng import use_generator
@@ -193,9 +195,6 @@ class Task(IndependentColumns, ABC):
         lengths: the sizes that count as a batch's tokens, first the size to sort by; columns, or
             keys of `sizes`.
         label_smoothing: its default.
-        metrics: the metrics of `evaluate`.
-        validated: the metrics that a validation may use besides the loss, first the default.
-        lower_is_better: the metrics for which a lower value is better.
         codec: the codec of source texts, once there are codecs.
 
     Args:
@@ -215,9 +214,6 @@ class Task(IndependentColumns, ABC):
     family: ClassVar[str]
     lengths: tuple[str, ...]
     label_smoothing: ClassVar[float] = 0.0
-    metrics: ClassVar[tuple[str, ...]]
-    validated: ClassVar[tuple[str, ...]]
-    lower_is_better: ClassVar[frozenset[str]] = frozenset()
     codec: TextCodec
 
     def __init__(self, config: Any = None, max_length: int = DataConfig.max_length) -> None:
@@ -235,6 +231,21 @@ class Task(IndependentColumns, ABC):
         without = "none" if self.has_source else "needed"
         return self.needs <= family.abilities and family.source != without
 
+    @property
+    @abstractmethod
+    def metric_table(self) -> Mapping[str, Metric]:
+        """The metrics of `evaluate`, by name."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return tuple(self.metric_table)
+
+    @property
+    def validated(self) -> tuple[str, ...]:
+        """The metrics that a validation may use besides the loss, first the default."""
+        return self.metrics
+
     def metric(self, name: str) -> str:
         """The metric that `train.metric` names."""
         return self.validated[0] if name == "auto" else name
@@ -246,13 +257,20 @@ class Task(IndependentColumns, ABC):
 
     def prefers_less(self, metric: str) -> bool:
         """Whether a lower value of a metric is better."""
-        return metric == "loss" or metric in self.lower_is_better
+        return metric == "loss" or self.find_metric(metric).lower_is_better
 
-    def unknown_metric(self, name: str) -> ConfigError:
-        """The error for a metric that the task does not have."""
-        return ConfigError(
-            f"no metric {name!r} for task {self.name!r}; expected one of {', '.join(self.metrics)}"
-        )
+    def find_metric(self, name: str) -> Metric:
+        """The metric of a name.
+
+        Raises:
+            ConfigError: the task does not have it.
+        """
+        if name not in self.metric_table:
+            raise ConfigError(
+                f"no metric {name!r} for task {self.name!r}; expected one of "
+                f"{', '.join(self.metrics)}{did_you_mean(name, self.metrics)}"
+            )
+        return self.metric_table[name]
 
     def columns_of(self, corpora: Sequence[Corpus], root: Path) -> tuple[str, ...]:
         """The required columns, and each optional column that some corpus has."""

@@ -3,11 +3,10 @@
 One or two text columns and one label column; cross-entropy over the labels, accuracy and macro F1.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -17,7 +16,7 @@ from ..data.store import Store
 from ..errors import DataError
 from ..metrics.labels import LABEL_METRICS
 from ..search import SearchConfig
-from .base import Batch, EncoderObjective, device_of
+from .base import Batch, EncoderObjective
 from .text_inputs import TextInputs
 from .text_prediction import PredictionValidator, TextPrediction
 
@@ -30,8 +29,6 @@ class Classify(TextPrediction):
     columns: tuple[str, ...] = ("text", "text2", "label")
     needs = frozenset({"classify"})
     metric_table = LABEL_METRICS
-    metrics = tuple(LABEL_METRICS)
-    validated = metrics
     output_codec = LabelCodec
     output_file = "labels.json"
     output_dtype = np.int64
@@ -72,13 +69,9 @@ class Classify(TextPrediction):
             )
         return examples
 
-    @torch.inference_mode()
-    def predict(self, model: Any, texts: Sequence[np.ndarray]) -> np.ndarray:
-        """The probability of each label for encoded texts, in their order (n, labels)."""
-        probabilities = np.empty((len(texts), len(self.labels)))
-        for rows, batch in self.texts.batches(texts, device_of(model)):
-            probabilities[rows] = model.logits(batch).double().softmax(-1).cpu().numpy()
-        return probabilities
+    def outputs_of(self, logits: Tensor) -> Tensor:
+        """The probability of each label (B, labels)."""
+        return logits.softmax(-1)
 
 
 class LabelledTexts:

@@ -16,6 +16,7 @@ from ..data.codecs.text import TextCodec, TextConfig, fit_codec
 from ..data.collate import collate_texts, text_batch
 from ..data.config import DataConfig, is_cut, learned_from
 from ..data.store import Store
+from ..metrics.perplexity import LANGUAGE_METRICS
 from ..models import SequenceModel, VocabularySizes
 from ..nn.decoding import StepModel
 from ..search import Prefix, SearchConfig
@@ -38,9 +39,8 @@ class Language(Task):
     has_source = False
     family = "decoder"
     lengths = ("text",)
-    metrics = ("loss", "perplexity", "bits_per_character", "bits_per_byte", "word_perplexity")
+    metric_table = LANGUAGE_METRICS
     validated = ("loss", "perplexity")
-    lower_is_better = frozenset(metrics)
 
     @property
     def comparison_metric(self) -> str:

@@ -3,20 +3,17 @@
 The model is trained on scaled values by squared error; predictions are scaled back.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from ..data.codecs.values import ValueCodec
 from ..data.config import DataConfig
 from ..data.store import Store
 from ..metrics.values import VALUE_METRICS
-from ..models.ensemble import members_of
 from ..search import SearchConfig
-from .base import Batch, EncoderObjective, device_of
+from .base import Batch, EncoderObjective
 from .text_prediction import PredictionValidator, TextPrediction
 
 
@@ -28,9 +25,6 @@ class Regress(TextPrediction):
     columns: tuple[str, ...] = ("text", "text2", "value")
     needs = frozenset({"read"})
     metric_table = VALUE_METRICS
-    metrics = tuple(VALUE_METRICS)
-    validated = metrics
-    lower_is_better = frozenset(n for n, row in VALUE_METRICS.items() if row.lower_is_better)
     output_codec = ValueCodec
     output_file = "value.json"
     output_dtype = np.float32
@@ -52,15 +46,9 @@ class Regress(TextPrediction):
     ) -> "ValueValidator":
         return ValueValidator(self, store, metric)
 
-    @torch.inference_mode()
-    def predict(self, model: Any, texts: Sequence[np.ndarray]) -> np.ndarray:
-        """The value of each encoded text, in their order (n,); the mean over an ensemble."""
-        values = np.empty(len(texts))
-        members = members_of(model)
-        for rows, batch in self.texts.batches(texts, device_of(model)):
-            scaled = torch.stack([m.logits(batch)[:, 0].double() for m in members]).mean(0)
-            values[rows] = self.value.unscale(scaled.cpu().numpy())
-        return values
+    def outputs_of(self, logits: Tensor) -> Tensor:
+        """The values (B,)."""
+        return self.value.unscale(logits[:, 0])
 
 
 class ValueLoss(EncoderObjective):

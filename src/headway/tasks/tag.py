@@ -19,7 +19,7 @@ from ..data.codecs.words import WordsCodec, first_tokens
 from ..data.collate import source_batch
 from ..data.config import DataConfig
 from ..data.store import Store
-from ..metrics.entities import Reading, entity_f1, entity_precision, entity_recall, tag_accuracy
+from ..metrics.entities import TAG_METRICS, Reading, tag_accuracy
 from ..metrics.score import Score
 from ..models import VocabularySizes
 from ..models.ensemble import members_of
@@ -42,8 +42,7 @@ class Tag(Task):
     needs = frozenset({"read"})
     family = "encoder"
     lengths = ("words",)
-    metrics = ("entity_f1", "precision", "recall", "strict_f1", "accuracy")
-    validated = metrics
+    metric_table = TAG_METRICS
 
     words: WordsCodec
     tags: TagCodec
@@ -149,22 +148,12 @@ class Tag(Task):
         resamples: int = 0,
     ) -> Score:
         """The score of predicted tags against reference tags by one metric."""
-        is_plain = self.tags.scheme == "plain"
-        if name == "accuracy":
-            return tag_accuracy(outputs, references)
-        if name == "strict_f1":
-            return entity_f1(outputs, references, self.tags.scheme, resamples)
-        if name in ENTITY_METRICS:
-            reading: Reading = "plain" if is_plain else "lenient"
-            return ENTITY_METRICS[name](outputs, references, reading, resamples)
-        raise self.unknown_metric(name)
-
-
-ENTITY_METRICS = {
-    "entity_f1": entity_f1,
-    "precision": entity_precision,
-    "recall": entity_recall,
-}
+        metric, scheme = self.find_metric(name), self.tags.scheme
+        if metric.function is tag_accuracy:
+            return metric(outputs, references)
+        is_strict = name == "strict_f1" or scheme == "plain"
+        reading: Reading = scheme if is_strict else "lenient"
+        return metric.function(outputs, references, reading, resamples)
 
 
 class TagLoss(EncoderObjective):

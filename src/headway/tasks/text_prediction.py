@@ -1,7 +1,7 @@
 """One output for a text or a pair of texts: the base of `classify` and `regress`.
 
-A subclass names the codec of its output and defines the loss and the prediction. `tag` also uses
-the validator.
+A subclass names the codec of its output and defines the loss and the outputs. `tag` also uses the
+validator.
 """
 
 from abc import abstractmethod
@@ -16,10 +16,10 @@ from torch import Tensor
 from ..data.batching import Batches
 from ..data.codecs.text import Codec, TextConfig
 from ..data.store import Store
-from ..metrics.metric import Metric
 from ..metrics.score import Score
 from ..models import VocabularySizes
-from .base import SAMPLES, TOKENS, Batch, Objective, Rows, Task, Validation, Validator
+from ..models.ensemble import members_of
+from .base import SAMPLES, TOKENS, Batch, Objective, Rows, Task, Validation, Validator, device_of
 from .text_inputs import TextInputs
 
 
@@ -30,7 +30,6 @@ class TextPrediction(Task):
         output_codec: the class of the output's codec, which is fitted to the training data.
         output_file: the file of this codec in a run directory.
         output_dtype: the type of outputs in a batch.
-        metric_table: the metrics by name.
         texts: the inputs, once there are codecs.
         output: the codec of the output, once there are codecs.
     """
@@ -40,7 +39,6 @@ class TextPrediction(Task):
     output_codec: ClassVar[Any]
     output_file: ClassVar[str]
     output_dtype: ClassVar[type[np.generic]]
-    metric_table: ClassVar[Mapping[str, Metric]]
 
     texts: TextInputs
     output: Any
@@ -99,13 +97,28 @@ class TextPrediction(Task):
             column: torch.from_numpy(outputs.astype(self.output_dtype)),
         }
 
+    @abstractmethod
+    def outputs_of(self, logits: Tensor) -> Tensor:
+        """The outputs of one model; those of an ensemble are the mean over its members.
+
+        Shape: (B, n_outputs) -> (B, ...).
+        """
+
+    @torch.inference_mode()
+    def predict(self, model: Any, texts: Sequence[np.ndarray]) -> np.ndarray:
+        """The outputs for encoded texts, in their order (n, ...)."""
+        shape = self.outputs_of(torch.empty(0, self.n_outputs)).shape[1:]
+        outputs = np.empty((len(texts), *shape))
+        for rows, batch in self.texts.batches(texts, device_of(model)):
+            by_member = [self.outputs_of(m.logits(batch).double()) for m in members_of(model)]
+            outputs[rows] = torch.stack(by_member).mean(0).cpu().numpy()
+        return outputs
+
     def judge(
         self, name: str, outputs: Sequence[Any], references: Sequence[Any], resamples: int = 0
     ) -> Score:
         """The score of outputs by a metric of `metric_table`."""
-        if name not in self.metric_table:
-            raise self.unknown_metric(name)
-        return self.metric_table[name](outputs, references, resamples=resamples)
+        return self.find_metric(name)(outputs, references, resamples=resamples)
 
 
 class PredictionValidator(Validator):

@@ -62,10 +62,8 @@ class Translate(Task):
     family = "transformer"
     lengths = ("target", "source")
     label_smoothing = 0.1
-    metrics = tuple(TEXT_METRICS)
-    validated = metrics
+    metric_table = TEXT_METRICS
     usual_metrics = tuple(name for name, row in TEXT_METRICS.items() if row.is_usual)
-    lower_is_better = frozenset(name for name, row in TEXT_METRICS.items() if row.lower_is_better)
 
     source: TextCodec
     target: TextCodec
@@ -285,9 +283,7 @@ class Translate(Task):
         resamples: int = 0,
     ) -> Score:
         """The score of outputs against references by a metric of `TEXT_METRICS`."""
-        if name not in TEXT_METRICS:
-            raise self.unknown_metric(name)
-        return TEXT_METRICS[name](outputs, references, tokenized, resamples)
+        return self.find_metric(name)(outputs, references, tokenized, resamples)
 
 
 def _check_method(

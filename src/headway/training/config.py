@@ -67,8 +67,8 @@ class TrainConfig:
     choose: Literal["best", "last"] = "best"
     """Without averaging: keep the weights of the best validation, or the last."""
     metric: str = "auto"
-    """The metric that ranks validations: `loss` or a metric of the task (`bleu`, `chrf`,
-    `accuracy`); `auto` is the default of the task."""
+    """The metric that ranks validations: `loss` or a metric of the task (see `headway evaluate
+    --help`); `auto` is the default of the task."""
     evaluate_every: Annotated[int, Ge(1)] | None = None
     """Updates between validations; each ends with a checkpoint."""
     evaluate_share: Annotated[float, Gt(0), Le(1)] | None = None

@@ -27,6 +27,7 @@ def prepare_codecs(context: TrainingContext) -> Task:
         if context.config.init is not None:
             fitted = _adopt(context, task, RunDir.open(context.config.init))
         else:
+            next(_rows(context), None)  # a wrong format or column is reported before the note
             context.display.note("learning the vocabulary")
             fitted = task.fit_codecs(lambda: _rows(context), context.config.text)
         with context.run.writing_codecs() as folder:

@@ -43,16 +43,9 @@ def config_of(folder, form, test="book.txt", **train):
 
 def test_every_task_can_be_compared():
     data = DataConfig(train="a.tsv")
-    metrics = {name: metric_of(api.RunConfig(data, task=name)) for name in TASKS}
-    assert metrics == {
-        "translate": "bleu",
-        "language": "bits_per_character",
-        "classify": "accuracy",
-        "tag": "entity_f1",
-        "answer": "f1",
-        "regress": "spearman",
-        "pretrain": "masked_accuracy",
-    }
+    for name in TASKS:
+        config = api.RunConfig(data, task=name)
+        assert metric_of(config) in config.make_task().metrics
 
 
 def test_a_language_model_is_judged_by_what_depends_on_no_tokenizer(folder):

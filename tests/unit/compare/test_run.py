@@ -10,6 +10,7 @@ from headway.compare.evaluate import metric_of, scored_set
 from headway.compare.run import compare, unique_names
 from headway.errors import ConfigError, RunError
 from headway.inference.classifier import Classifier
+from headway.inference.load import trained_classes
 from headway.inference.translator import Translator
 from headway.run_config import read_config
 from headway.training.progress import Silent
@@ -153,7 +154,8 @@ def test_the_same_test_data_under_other_names_are_the_same(started: list) -> Non
 
 def test_other_tasks_have_no_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Translator, "scores_by_length", False)
-    able = "answer, classify, regress, tag"
+    classes = trained_classes().items()
+    able = ", ".join(sorted(name for name, cls in classes if cls.scores_by_length))
     message = f"by input length are for task {able}, and these run files are for translate; leave"
     with pytest.raises(ConfigError, match=message):
         compare([run_file("a.toml")], out="out", by_length=ByLength())

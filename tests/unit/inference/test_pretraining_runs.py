@@ -235,7 +235,7 @@ def test_settings_that_have_no_meaning(folder):
         config_of(folder, "masked", model=WRITER)
     with pytest.raises(ValueError, match=r"objective = 'bart' needs a model .* can score, step"):
         config_of(folder, "bart", model=READER)
-    with pytest.raises(ValueError, match=r"expected one of auto, loss, masked_accuracy$"):
+    with pytest.raises(ValueError, match=r"expected one of auto, loss, masked_accuracy;"):
         config_of(folder, "masked", train=TrainConfig(metric="next_accuracy"))
 
 

@@ -64,10 +64,11 @@ def test_stepping_is_the_causal_pass(rotary, d_value, score):
 @pytest.mark.parametrize("score", HEADS)
 def test_cross_step_folds_the_beams(score):
     torch.manual_seed(0)
-    attention = CrossAttention(12, 2, 4, d_value=5, score=make_score(score, 4, 2)).eval()
+    made = make_score(score, 4, 2)
+    attention = CrossAttention(12, 2, 4, d_value=5, score=made).eval()
     x, memory = torch.randn(2, 3, 2, 12), torch.randn(2, 6, 12)
     key, value = attention.project(memory)
-    assert key.shape == (2, 2, 6, 16 if score == "low_rank" else 4)
+    assert key.shape == (2, 2, 6, made.prepared_width(4))
     assert value.shape == (2, 2, 6, 5)
     mask = masks.padding(torch.tensor([[True] * 6, [True] * 2 + [False] * 4]))
     stepped = attention.step(x, key, value, mask)

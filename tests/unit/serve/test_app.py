@@ -49,7 +49,7 @@ def test_scores_and_labels(client, trained):
 def test_what_is_told_of_texts(client, trained, name):
     response = client.post("/predict", json={"model": name, "texts": INPUTS[name]})
     found = response.json()
-    schema.Predictions.model_validate(found)
+    schema.predictions().model_validate(found)
     given = [one if isinstance(one, str) else tuple(one.values()) for one in INPUTS[name]]
     right = [trained[name].to_dict(one) for one in trained[name].predict(given)]
     assert found == {"model": name, "results": json.loads(json.dumps(right))}

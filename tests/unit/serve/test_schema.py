@@ -1,5 +1,7 @@
 """Responses fit their OpenAPI description, which is made from the docstrings of the results."""
 
+from dataclasses import dataclass
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
@@ -8,9 +10,19 @@ from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from serve_helpers import COMPUTE_PATHS
+from starlette.testclient import TestClient
 
+from headway.inference.classifier import Classifier
 from headway.inference.tagger import Entity
-from headway.serve.schema import DATACLASSES, HypothesisResponse, attribute_descriptions
+from headway.serve.schema import (
+    HypothesisResponse,
+    TranslationResponse,
+    attribute_descriptions,
+    dataclasses_in,
+    predictions,
+)
+from headway.tasks import TASKS
+from headway.tasks.classify import Classify
 
 PATHS = [*COMPUTE_PATHS, "/models", "/training", "/health", "/metrics"]
 ASKED = {
@@ -56,11 +68,35 @@ def test_descriptions_are_those_of_the_docstrings():
 
 def test_every_dataclass_of_a_response_is_described(client):
     components = client.get("/openapi.json").json()["components"]["schemas"]
-    for result in DATACLASSES:
+    results = dataclasses_in(predictions()) | dataclasses_in(TranslationResponse)
+    names = {"Entity", "AnswerCandidate", "ValueResponse", "HypothesisResponse"}
+    assert {result.__name__ for result in results} >= names
+    for result in results:
         component = components[result.__name__]
         assert result.__doc__.startswith(component["description"][:20])
         for name, text in attribute_descriptions(result).items():
             assert component["properties"][name]["description"] == text
+
+
+def test_the_results_of_a_new_task_are_described(monkeypatch, make):
+    @dataclass(frozen=True)
+    class Mood:
+        """The mood of a text.
+
+        Attributes:
+            mood: in one word.
+        """
+
+        mood: str
+
+    moody = type("Moody", (Classifier,), {"response": Mood})
+    monkeypatch.setitem(TASKS, "mood", type("MoodTask", (Classify,), {"trained_class": moody}))
+    with TestClient(make(only=["mine"])[0]) as client:
+        components = client.get("/openapi.json").json()["components"]["schemas"]
+    results = components["Predictions"]["properties"]["results"]["items"]["anyOf"]
+    assert {"$ref": "#/components/schemas/Mood"} in results
+    assert components["Mood"]["description"] == "The mood of a text."
+    assert components["Mood"]["properties"]["mood"]["description"] == "In one word."
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -78,3 +78,10 @@ def test_runs_are_compared_by_a_metric_of_the_task(name):
 def test_a_task_that_is_not_in_the_table():
     with pytest.raises(ConfigError, match=f"^task = 'sing': expected one of {', '.join(TASKS)}$"):
         make_task("sing")
+
+
+def test_a_misspelt_task_is_refused_with_the_nearest():
+    with pytest.raises(ConfigError, match=r'expected one of translate, .*; did you mean "tag"\?'):
+        make_task("tags")
+    with pytest.raises(ValueError, match=r'did you mean "classify"\?'):
+        RunConfig(DataConfig(train="a.tsv"), task="clasify")

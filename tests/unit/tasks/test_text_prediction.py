@@ -10,6 +10,7 @@ from headway.data.config import Corpus
 from headway.data.prepare import prepare
 from headway.errors import ConfigError
 from headway.metrics.values import VALUE_METRICS
+from headway.models.ensemble import Ensemble
 from headway.tasks.base import EncoderObjective
 from headway.tasks.text_prediction import PredictionValidator, TextPrediction
 
@@ -20,11 +21,12 @@ class Rated(TextPrediction):
     name = "rated"
     columns = ("text", "text2", "stars")
     metric_table = VALUE_METRICS
-    metrics = validated = tuple(VALUE_METRICS)
-    lower_is_better = frozenset({"mse"})
     output_codec = ValueCodec
     output_file = "stars.json"
     output_dtype = np.float32
+
+    def outputs_of(self, logits):
+        return logits[:, 0].sigmoid()
 
     def objective(self, model, label_smoothing):
         return Loss(model, label_smoothing)
@@ -105,6 +107,23 @@ def test_an_unknown_metric_is_named_with_the_known_ones(task):
     message = "no metric 'bleu' for task 'rated'; expected one of spearman, pearson, mse"
     with pytest.raises(ConfigError, match=message):
         task.judge("bleu", [1.0], [1.0])
+
+
+def test_an_ensemble_has_the_mean_of_its_members_outputs(task):
+    """One sigmoid output: a softmax over it would be 1 for every text."""
+
+    class Sure:
+        def __init__(self, logit):
+            self.logit = logit
+
+        def logits(self, batch):
+            return torch.full((len(batch["src"]), 1), self.logit)
+
+    texts = task.texts.encode([("a", "b"), ("b", "a")])
+    one, other = (task.predict(Sure(logit), texts) for logit in (3.0, -1.0))
+    assert one.tolist() == pytest.approx([0.9525741] * 2)
+    both = task.predict(Ensemble([Sure(3.0), Sure(-1.0)]), texts)
+    assert both.tolist() == pytest.approx(((one + other) / 2).tolist())
 
 
 def test_smoothing_is_for_training_only(task, make_store):

@@ -6,7 +6,7 @@ import pytest
 from training_cases import Recorder, config_of, make_context
 
 from headway.data.config import DataConfig
-from headway.errors import RunError
+from headway.errors import DataError, RunError
 from headway.training.run_data import prepare_codecs, prepare_data
 
 
@@ -24,6 +24,15 @@ def test_the_vocabulary_is_learned_once(folder, context):
     assert context.display.notes == []
     assert again.vocabularies == first.vocabularies
     assert again.vocabularies.source == 8 + 4  # the letters and the special tokens
+
+
+def test_a_missing_column_is_reported_before_the_vocabulary_is_learned(folder):
+    (folder / "data" / "one.tsv").write_text("no second column\n", "utf-8")
+    data = DataConfig(train="one.tsv", root=str(folder / "data"))
+    context = make_context(folder, config_of(folder, data=data))
+    with pytest.raises(DataError, match=r"one\.tsv:1"):
+        prepare_codecs(context)
+    assert context.display.notes == []
 
 
 def test_examples_are_counted_and_reports_noted(context):

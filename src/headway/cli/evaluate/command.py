@@ -64,12 +64,12 @@ def evaluate(
 ) -> None:
     """Scores a run on a test set. Default: its own.
 
-    Metrics by task. translate: {text_metrics}; pronunciations as papers score them, which call ser
-    the word error rate: --group --metric ser --metric per. language: loss, perplexity,
-    bits_per_character, bits_per_byte, word_perplexity; a plain file is read like the training data.
-    classify: accuracy, macro_f1; texts are the source, labels the target. tag: entity_f1,
-    precision, recall, strict_f1, accuracy. answer: f1, exact. regress: spearman, pearson, mse.
-    pretrain: loss and accuracy of the objective, beside the accuracy of the most frequent answer.
+    Metrics by task. {metrics}.
+
+    Pronunciations as papers score them, which call ser the word error rate: --group --metric ser
+    --metric per. For a language model, a plain file is read like the training data. For a
+    classifier, texts are the source, labels the target. Accuracies of pretrain are those of its
+    objective, beside the accuracy of the most frequent answer.
 
     Example: headway evaluate runs/mine --source test.en --target test.de
     """
@@ -102,9 +102,9 @@ def evaluate(
 
 
 def _help_values() -> dict[str, str]:
-    from ...metrics.text_metrics import TEXT_METRICS
+    from ...tasks import TASKS, make_task
 
-    return {"text_metrics": ", ".join(TEXT_METRICS)}
+    return {"metrics": "; ".join(f"{task}: {', '.join(make_task(task).metrics)}" for task in TASKS)}
 
 
 evaluate.help_values = _help_values  # type: ignore[attr-defined]

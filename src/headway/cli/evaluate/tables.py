@@ -28,15 +28,16 @@ def _rule(trained: "TrainedModel | EnsembleMember") -> dict[str, Any]:
 
 def report_lines(report: "EvaluationReport", record: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a report; `record` has the weights of a `weights_record`."""
-    yield from metric_lines(report.scores, report.name_width, report.digits)
+    yield from metric_lines(report.scores, report.digits)
     yield from report.notes
     yield ""
     yield from weight_lines(report.summary, record)
     yield from report.remarks
 
 
-def metric_lines(scores: "Mapping[str, Score]", name: int = 12, digits: int = 2) -> Iterator[str]:
-    """An aligned table; `name` is the width of the names, `digits` the decimals."""
+def metric_lines(scores: "Mapping[str, Score]", digits: int = 2) -> Iterator[str]:
+    """An aligned table; `digits` is the number of decimals."""
+    name = max([12, *(len(score.name) for score in scores.values())])
     value, between = 5 + digits, 12 + 2 * digits
     yield f"{'metric':{name}} {'value':>{value}}  {'95% interval':{between}}  signature"
     for score in scores.values():

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from torch import Tensor
 
 from ...errors import DataError, RunError
 from ..store import Column
 
-Numbers = TypeVar("Numbers", float, np.ndarray)
+Numbers = TypeVar("Numbers", float, np.ndarray, Tensor)
 
 
 class ValueCodec:

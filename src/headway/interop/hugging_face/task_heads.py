@@ -4,6 +4,7 @@ A head gives labels or values of texts, tags of tokens, or the two ends of an an
 linear layer on our side. `config.json` names its outputs (`id2label`), in their order.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,11 @@ class HeadType:
     """How the head of one task is written and read.
 
     Attributes:
+        form: of several rows with one form, the first that fits `config.json` is read.
         problem_type: entry of `config.json`; None if the library writes none.
+        n_labels: the least and the largest number of outputs.
+        noun: the noun for the names of the outputs, which the codec must accept; None if they are
+            not used.
         head_of: the head of a task with codecs.
         with_codecs: a task with the codecs of a head; the arguments are the task, the head, the
             codec of its texts, and whether inputs are pairs. Folders do not say how values were
@@ -77,6 +82,8 @@ class HeadType:
 
     form: Form
     problem_type: str | None
+    n_labels: tuple[float, float]
+    noun: Literal["labels", "tags"] | None
     head_of: Callable[[Any], TaskHead]
     with_codecs: Callable[[Any, TaskHead, TextCodec, bool], Task]
 
@@ -85,6 +92,8 @@ HEADS: dict[str, HeadType] = {
     "classify": HeadType(
         "texts",
         "single_label_classification",
+        (2, math.inf),
+        "labels",
         lambda task: TaskHead("classify", task.labels.labels),
         lambda task, head, codec, pairs: task.with_codecs(
             TextInputs(codec, pairs), LabelCodec(head.labels)
@@ -93,6 +102,8 @@ HEADS: dict[str, HeadType] = {
     "regress": HeadType(
         "texts",
         "regression",
+        (1, 1),
+        None,
         lambda task: TaskHead("regress", ("value",), task.value.mean, task.value.deviation),
         lambda task, head, codec, pairs: task.with_codecs(
             TextInputs(codec, pairs), ValueCodec(0.0, 1.0)
@@ -101,11 +112,15 @@ HEADS: dict[str, HeadType] = {
     "tag": HeadType(
         "tokens",
         None,
+        (1, math.inf),
+        "tags",
         lambda task: TaskHead("tag", task.tags.tags),
         lambda task, head, codec, pairs: task.with_codecs(codec, TagCodec.named(head.labels)),
     ),
     "answer": HeadType(
         "spans",
+        None,
+        (0, math.inf),
         None,
         lambda task: TaskHead("answer"),
         lambda task, head, codec, pairs: task.with_codecs(codec, SpanCodec(may_lack=True)),
@@ -125,33 +140,32 @@ def read_task_head(config: Mapping[str, Any], form: Form, n_outputs: int, where:
     Raises:
         RunError: the names of the outputs do not fit the model or our codecs.
     """
-    if form == "spans":
-        return TaskHead("answer")
+    if form == "spans":  # without names
+        return TaskHead(_find_task(None, form, n_outputs, where))
     labels = _labels(config, where)
     if len(labels) != n_outputs:
         raise RunError(
             f"{where}: id2label names {len(labels)} labels and the model has {n_outputs} outputs; "
             "name each of them there"
         )
-    if form == "tokens":
-        _check_names(labels, "tags", where)
-        return TaskHead("tag", labels)
-    task = _text_task(config, len(labels), where)
-    if task == "classify":
-        _check_names(labels, "labels", where)
+    task = _find_task(config.get("problem_type"), form, len(labels), where)
+    if (noun := HEADS[task].noun) is not None:
+        _check_names(labels, noun, where)
     return TaskHead(task, labels)
 
 
-def _text_task(config: Mapping[str, Any], n_labels: int, where: Path) -> str:
-    task = "regress" if n_labels == 1 else "classify"
-    problem = config.get("problem_type")
-    if problem not in (None, HEADS[task].problem_type):
-        raise RunError(
-            f"{where}: problem_type = {problem!r} with {n_labels} label{'s' * (n_labels > 1)}; "
-            "headway gives a text one label of several (single_label_classification) or one value "
-            "(regression); import another model"
-        )
-    return task
+def _find_task(problem: str | None, form: Form, n_labels: int, where: Path) -> str:
+    rows = {task: row for task, row in HEADS.items() if row.form == form}
+    for task, row in rows.items():
+        low, high = row.n_labels
+        is_named = problem is None or row.problem_type in (None, problem)
+        if is_named and low <= n_labels <= high:
+            return task
+    tasks = ", ".join(f"{row.problem_type} ({task})" for task, row in rows.items())
+    raise RunError(
+        f"{where}: problem_type = {problem!r} with {n_labels} label{'s' * (n_labels > 1)}; headway "
+        f"has {tasks}; import another model"
+    )
 
 
 def _labels(config: Mapping[str, Any], where: Path) -> tuple[str, ...]:

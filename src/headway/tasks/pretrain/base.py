@@ -23,7 +23,8 @@ from ...data.config import DataConfig
 from ...data.corruption import Alphabet, draws
 from ...data.store import Store
 from ...errors import ConfigError
-from ...metrics.pretraining import restored_loss, restored_share
+from ...metrics.metric import Metric
+from ...metrics.pretraining import pretraining_metrics
 from ...metrics.score import Score
 from ...models import OutputLayer
 from ...search import SearchConfig
@@ -66,11 +67,6 @@ class PretrainScores:
     n_passages: int
 
 
-def metrics_of(*parts: str) -> tuple[str, ...]:
-    """The metrics of the parts of a loss."""
-    return tuple(f"{part}_{name}" for part in parts for name in ("loss", "accuracy"))
-
-
 class Pretrain(Task):
     """Restores corrupted text, to initialise other tasks; one subclass for each objective.
 
@@ -90,6 +86,10 @@ class Pretrain(Task):
     parts: ClassVar[tuple[str, ...]]
     stored: TextCodec
     alphabet: Alphabet
+
+    @property
+    def metric_table(self) -> dict[str, Metric]:
+        return pretraining_metrics(*self.parts)
 
     def with_codecs(self, codec: TextCodec) -> Self:
         """The task with this tokenizer.
@@ -195,12 +195,11 @@ class Pretrain(Task):
             for part, (targets, rows) in self.labels(batch).items():
                 tallies[part].append(_tally(*states[part], targets, rows, n_rows))
                 labels[part].append(targets.cpu().numpy())
-        scores, floors = {}, {}
+        scores, floors, metrics = {}, {}, self.metric_table
         for part in self.parts:
             nll, right, counts = np.concatenate(tallies[part]).T
-            accuracy = restored_share(part, right, counts, resamples)
-            scores[f"{part}_loss"] = restored_loss(part, nll, counts, resamples)
-            scores[f"{part}_accuracy"] = accuracy
+            for name, values in ((f"{part}_loss", nll), (f"{part}_accuracy", right)):
+                scores[name] = metrics[name](values, counts, resamples=resamples)
             most = np.bincount(np.concatenate(labels[part])).max()
             floors[f"{part}_accuracy"] = float(100 * most / counts.sum())
         return PretrainScores(scores, floors, len(store))

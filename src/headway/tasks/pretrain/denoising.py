@@ -17,7 +17,7 @@ from ...data.store import Store
 from ...models import OutputLayer, VocabularySizes
 from ...search import SearchConfig, TokenBytes, greedy, make_logits_rules
 from ..base import Batch
-from .base import Labels, Pretrain, TextPassage, metrics_of
+from .base import Labels, Pretrain, TextPassage
 from .config import BartConfig, T5Config
 
 
@@ -27,7 +27,6 @@ class Denoise(Pretrain):
     needs = frozenset({"step", "score"})
     family = "transformer"
     parts = ("token",)
-    metrics = metrics_of(*parts)
     validated = ("loss", "token_accuracy")
 
     target: TextCodec

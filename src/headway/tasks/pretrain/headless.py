@@ -31,7 +31,6 @@ class Headless(Pretrain):
     starts_with_bos = True
     family = "encoder"
     parts = ()
-    metrics = ()
     validated = ("loss",)
 
     @property

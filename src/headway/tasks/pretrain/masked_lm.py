@@ -18,7 +18,7 @@ from ...errors import DataError
 from ...models import OutputLayer, VocabularySizes
 from ...search import SearchConfig
 from ..base import Batch
-from .base import Labels, Pretrain, TextPassage, metrics_of
+from .base import Labels, Pretrain, TextPassage
 from .config import MaskedConfig, MaskedNextConfig, NextConfig
 
 FOLLOWS, OTHER, NO_PAIR = 0, 1, -1  # as BERT numbers them
@@ -34,7 +34,6 @@ class Masked(Pretrain):
     starts_with_bos = True
     family = "encoder"
     parts: ClassVar[tuple[str, ...]] = ("masked",)
-    metrics = metrics_of(*parts)
     validated: ClassVar[tuple[str, ...]] = ("loss", "masked_accuracy")
 
     @property
@@ -101,7 +100,6 @@ class Next(Pretrain):
     starts_with_bos = True
     family = "encoder"
     parts = ("next",)
-    metrics = metrics_of(*parts)
     validated = ("loss", "next_accuracy")
 
     @property
@@ -152,7 +150,6 @@ class MaskedNext(Masked):
 
     config_class = MaskedNextConfig
     parts = ("masked", "next")
-    metrics = metrics_of(*parts)
     validated = ("loss", "masked_accuracy", "next_accuracy")
 
     @property

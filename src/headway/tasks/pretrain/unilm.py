@@ -20,7 +20,7 @@ from ...data.store import Store
 from ...models import OutputLayer, VocabularySizes
 from ...search import SearchConfig
 from ..base import Batch
-from .base import Labels, Pretrain, TextPassage, metrics_of
+from .base import Labels, Pretrain, TextPassage
 from .config import UnilmConfig
 
 BIDIRECTIONAL, LEFT_TO_RIGHT, SEQUENCE = range(len(PATTERNS))
@@ -33,7 +33,6 @@ class Unilm(Pretrain):
     needs = frozenset({"step", "score", "read"})
     family = "unilm"
     parts = ("masked", "token")
-    metrics = metrics_of(*parts)
     validated: ClassVar[tuple[str, ...]] = ("loss", "masked_accuracy", "token_accuracy")
 
     config: UnilmConfig

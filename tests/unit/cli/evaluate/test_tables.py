@@ -36,9 +36,11 @@ def test_columns_are_aligned_with_and_without_an_interval():
 
 
 def test_width_and_digits():
-    head, line = metric_lines({"loss": LOSS}, name=6, digits=4)
-    assert head == "metric     value  95% interval          signature"
-    assert line == "loss      1.5000                        loss|n:8"
+    long = Score("unanswered exact", 50.0, None, None, "exact|n:8")
+    head, loss, exact = metric_lines({"loss": LOSS, "unanswered_exact": long}, digits=4)
+    assert head == "metric               value  95% interval          signature"
+    assert loss == "loss                1.5000                        loss|n:8"
+    assert exact == "unanswered exact   50.0000                        exact|n:8"
 
 
 def test_the_weights_of_a_run_and_of_an_ensemble():

@@ -1,5 +1,8 @@
 """Models that were trained further: their heads give the same logits here, and back again."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 import torch
 import transformers
@@ -7,7 +10,7 @@ from hf_cases import CLOSE, changed, make, read_folder, refusal, save
 
 from headway.interop.hugging_face import architecture_for
 from headway.interop.hugging_face.model_files import write_model
-from headway.interop.hugging_face.task_heads import TaskHead
+from headway.interop.hugging_face.task_heads import HEADS, TaskHead, read_task_head
 from headway.models import VocabularySizes
 
 FAMILIES_OF_THEIRS = ("Bert", "Roberta", "DistilBert")
@@ -167,9 +170,8 @@ def folders(tmp_path_factory):
         (
             "texts",
             {"problem_type": "multi_label_classification"},
-            "problem_type = 'multi_label_classification' with 2 labels; headway gives a text one "
-            "label of several (single_label_classification) or one value (regression); import "
-            "another model",
+            "problem_type = 'multi_label_classification' with 2 labels; headway has "
+            "single_label_classification (classify), regression (regress); import another model",
         ),
         ("texts", {"problem_type": "regression"}, "problem_type = 'regression' with 2 labels; "),
         (
@@ -186,6 +188,18 @@ def test_what_config_json_may_not_say(folders, tmp_path, name, config, message):
     found = refusal(out)
     assert found.startswith(f"{out}/config.json: ")
     assert message in found
+
+
+def test_a_row_is_enough_to_read_a_head(monkeypatch):
+    row = replace(HEADS["classify"], problem_type="multi_label_classification")
+    monkeypatch.setitem(HEADS, "sets", row)
+    config = {"id2label": {"0": "no", "1": "yes"}}
+
+    def task_of(**more):
+        return read_task_head(config | more, "texts", 2, Path("config.json")).task
+
+    assert task_of(problem_type="multi_label_classification") == "sets"
+    assert task_of() == task_of(problem_type="single_label_classification") == "classify"
 
 
 def test_labels_without_names_are_called_as_the_library_does(folders, tmp_path):
