@@ -15,6 +15,10 @@ from importlib.util import find_spec
 from typing import Any
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *import_module(".api", __name__).__all__})
+
+
 def __getattr__(name: str) -> Any:
     # `from . import config` asks here first: a submodule is not a public name.
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:

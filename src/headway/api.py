@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .data.glossary import Glossary
+    from .errors import ConfigError, DataError, HeadwayError, RunError
     from .inference.classifier import Classifier, Prediction
     from .inference.embedder import Embedder, cosines, nearest
     from .inference.language_model import Generation, LanguageModel, TextEvaluation
@@ -38,6 +39,8 @@ __all__ = [
     "Answerer",
     "Attention",
     "Classifier",
+    "ConfigError",
+    "DataError",
     "Embedder",
     "Entity",
     "Evaluation",
@@ -45,6 +48,7 @@ __all__ = [
     "FillResult",
     "Generation",
     "Glossary",
+    "HeadwayError",
     "Imported",
     "Inspection",
     "LanguageModel",
@@ -55,6 +59,7 @@ __all__ = [
     "Pretrained",
     "Regressor",
     "RunConfig",
+    "RunError",
     "ScoredText",
     "TaggedText",
     "Tagger",
@@ -78,6 +83,8 @@ MODULES = {
     "Answerer": ".inference.question_answering",
     "Attention": ".inspection.attention",
     "Classifier": ".inference.classifier",
+    "ConfigError": ".errors",
+    "DataError": ".errors",
     "Embedder": ".inference.embedder",
     "Entity": ".inference.tagger",
     "Evaluation": ".inference.results",
@@ -85,6 +92,7 @@ MODULES = {
     "FillResult": ".inference.masked_lm",
     "Generation": ".inference.language_model",
     "Glossary": ".data.glossary",
+    "HeadwayError": ".errors",
     "Imported": ".interop.import_model",
     "Inspection": ".inspection.inspection",
     "LanguageModel": ".inference.language_model",
@@ -95,6 +103,7 @@ MODULES = {
     "Pretrained": ".inference.masked_lm",
     "Regressor": ".inference.regressor",
     "RunConfig": ".run_config",
+    "RunError": ".errors",
     "ScoredText": ".inference.results",
     "TaggedText": ".inference.tagger",
     "Tagger": ".inference.tagger",

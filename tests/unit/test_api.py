@@ -87,3 +87,15 @@ def test_an_interrupted_run_is_resumed_and_loaded(config, tmp_path, monkeypatch)
     ]
     weights = [model.model.state_dict() for model in (resumed, whole)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])
+
+
+def test_dir_shows_what_there_is():
+    shown = dir(headway)
+    assert {"train", "load", "Translator", "HeadwayError", "__doc__"} <= set(shown)
+    assert "Request" not in shown  # an old name
+
+
+def test_errors_can_be_caught():
+    with pytest.raises(headway.HeadwayError, match="does not exist"):
+        headway.load("nowhere")
+    assert issubclass(headway.DataError, headway.HeadwayError)

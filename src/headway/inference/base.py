@@ -92,6 +92,12 @@ class TrainedModel:
         self.ensemble_members = tuple(others)
         self.max_length = max_length or config.data.max_length
 
+    def __repr__(self) -> str:
+        runs = [self.run, *(member.run for member in self.ensemble_members)]
+        paths = ", ".join(repr(str(run.path)) for run in runs)
+        size = f"{self.n_parameters:,} parameters"
+        return f"<{type(self).__name__} of {paths}: {self.config.model_name}, {size}>"
+
     @classmethod
     def commands_for(cls, config: RunConfig) -> Mapping[str, CommandUse]:
         """The commands for one run of this class."""

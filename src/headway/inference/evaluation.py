@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..config.messages import shorten
 from ..data.config import Corpus
 from ..data.formats.read import Row, read_whole
 from ..metrics.score import Score
@@ -96,6 +97,15 @@ def timed(compute: Callable[[], Result]) -> tuple[Result, float]:
     started = time.perf_counter()
     result = compute()
     return result, time.perf_counter() - started
+
+
+def warn_of_same_outputs(outputs: Sequence[Any], references: Sequence[Any]) -> list[str]:
+    """A warning if a model gives one output for all inputs, although their references differ."""
+    texts = set(map(str, outputs))
+    if len(outputs) < 2 or len(texts) > 1 or len(set(map(str, references))) < 2:
+        return []
+    shown = shorten(repr(texts.pop()))
+    return [f"all {len(outputs)} outputs are {shown}; the model may need more training"]
 
 
 def scores_to_dict(scores: Mapping[str, Score]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from .evaluation import (
     read_rows,
     scores_to_dict,
     timed,
+    warn_of_same_outputs,
 )
 from .requests import check_length
 from .results import OutputEvaluation
@@ -187,6 +188,7 @@ class Predictor(TrainedModel):
             result.scores,
             {"n": len(rows), **self.label_space(), "metrics": scores_to_dict(result.scores)},
             ", ".join(filter(None, parts)),
+            warnings=warn_of_same_outputs(result.outputs, [row.values[-1] for row in rows]),
             outputs=result.outputs,
             digits=self.digits,
         )

@@ -42,6 +42,7 @@ from .evaluation import (
     scores_to_dict,
     timed,
     ungrouped,
+    warn_of_same_outputs,
 )
 from .output_attention import add_attention, pair_attention
 from .requests import RequestEncoder, Segment, SplitTooLong, TranslationRequest, check_length
@@ -212,6 +213,9 @@ class Translator(TrainedModel):
                 f"{result.unproven} of {len(sources)} outputs are not proven to be the best within "
                 f"max_nodes={config.max_nodes}; raise search.max_nodes"
             )
+        if (bleu := result.scores.get("bleu")) is not None and bleu.value == 0:
+            warnings.append(_why_zero(result.outputs))
+        warnings += warn_of_same_outputs(result.outputs, [row[0] for row in references])
         method = f"beam {config.beam}" if config.method == "beam" else config.method
         counts = result.flags.counts.items()
         return EvaluationReport(
@@ -442,3 +446,11 @@ def _as_request(text: str | TranslationRequest) -> TranslationRequest:
 
 def _lines(texts: Sequence[object]) -> list[str]:
     return [f"line {number}" for number in range(1, len(texts) + 1)]
+
+
+def _why_zero(outputs: Sequence[str]) -> str:
+    mean = sum(len(output.split()) for output in outputs) / max(1, len(outputs))
+    return (
+        f"BLEU is 0 because no output shares four words in a row with its reference (outputs have "
+        f"{mean:.1f} words on average); exact match and chrF also judge shorter outputs"
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric as SacreMetric
 
+from .fitting import bleu_tokenizer
 from .interval import RESAMPLES, SEED, bootstrap
 from .metric import Metric
 from .references import References, alternatives
@@ -27,10 +28,13 @@ def bleu(
     """Corpus BLEU (Papineni et al. 2002).
 
     Args:
-        tokenized: both sides are already tokenised: spaces separate words.
+        tokenized: both sides are already tokenised: spaces separate words. If they are not, the
+            tokenizer is sacrebleu's `13a`, or `zh` or `char` for scripts without spaces.
         resamples: size of the bootstrap; 0 omits the interval, for use during training.
     """
-    metric = BLEU(lowercase=lowercase, tokenize="none" if tokenized else "13a", force=True)
+    firsts = [row[0] for row in alternatives(hypotheses, references) if row]
+    tokenize = "none" if tokenized else bleu_tokenizer(firsts)
+    metric = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
     return _score("BLEU", metric, hypotheses, references, resamples, seed)
 
 

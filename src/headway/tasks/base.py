@@ -250,6 +250,10 @@ class Task(IndependentColumns, ABC):
         """The metric that `train.metric` names."""
         return self.validated[0] if name == "auto" else name
 
+    def fitting_metric(self, store: Store) -> str:
+        """The metric that `train.metric = "auto"` means for some validation data."""
+        return self.validated[0]
+
     @property
     def comparison_metric(self) -> str:
         """The metric for comparing runs; never the loss, which depends on the vocabulary."""

@@ -20,6 +20,7 @@ from ..data.collate import collate, pad, pair_batch
 from ..data.config import DataConfig
 from ..data.store import Store
 from ..errors import ConfigError
+from ..metrics.fitting import SAMPLE, fitting_metric
 from ..metrics.score import Score
 from ..metrics.text_metrics import TEXT_METRICS
 from ..models import SequenceModel, VocabularySizes
@@ -127,6 +128,10 @@ class Translate(Task):
 
     def objective(self, model: SequenceModel, label_smoothing: float) -> SequenceLoss:
         return SequenceLoss(model, label_smoothing)
+
+    def fitting_metric(self, store: Store) -> str:
+        indices = range(0, len(store), max(1, len(store) // SAMPLE))
+        return fitting_metric([self.target.decode(store["target"][i].tolist()) for i in indices])
 
     def validator(
         self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig

@@ -68,7 +68,8 @@ class TrainConfig:
     """Without averaging: keep the weights of the best validation, or the last."""
     metric: str = "auto"
     """The metric that ranks validations: `loss` or a metric of the task (see `headway evaluate
-    --help`); `auto` is the default of the task."""
+    --help`); `auto` is the default of the task; for texts `bleu`, or
+    `chrf` or `exact` if the targets have no spaces or few words."""
     evaluate_every: Annotated[int, Ge(1)] | None = None
     """Updates between validations; each ends with a checkpoint."""
     evaluate_share: Annotated[float, Gt(0), Le(1)] | None = None

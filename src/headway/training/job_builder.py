@@ -33,7 +33,7 @@ from .update import Updater
 from .warm_start import has_pooler, with_new_parts
 
 PLAN = "plan.json"
-PLANNED = ("steps", "epochs", "warmup", "evaluate_every", "evaluate_share")
+PLANNED = ("steps", "epochs", "warmup", "evaluate_every", "evaluate_share", "metric")
 
 
 def build_job(
@@ -86,6 +86,12 @@ class _JobBuilder:
         self.context, self.config, self.task = context, config, task
         self.stream = _make_stream(context, task, training, settings)
         self.validation = validation
+
+    def metric(self, settings: TrainConfig) -> str:
+        """The metric that ranks validations; `auto` is the one that fits the validation data."""
+        if settings.metric != "auto" or self.validation is None:
+            return settings.metric
+        return self.task.fitting_metric(self.validation.store)
 
     def build(self, settings: TrainConfig) -> TrainingJob:
         """A job with a freshly seeded model and optimizer."""
@@ -167,6 +173,7 @@ def _with_length(
         n_batches: Callable[[], int] = builder.stream.n_batches
         planned = fill_length(settings, n_examples, n_batches, measure, is_warm)
         _warn_of_short_budget(context, planned)
+        planned = replace(planned, metric=builder.metric(settings))
         chosen = {name: getattr(planned, name) for name in PLANNED}
         run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
     context.group.wait()
@@ -226,5 +233,5 @@ def _validation_line(settings: TrainConfig, validation: Prepared) -> str:
     of_all = "" if n_examples == len(validation.store) else f" of {len(validation.store)}"
     return (
         f"{n} validation{'s' * (n > 1)} on {n_examples}{of_all} examples, one after every "
-        f"{settings.evaluate_every} updates"
+        f"{settings.evaluate_every} updates, ranked by {settings.metric}"
     )

@@ -101,3 +101,12 @@ def test_logged_samples_stay_as_they_are_where_nothing_predicts_them():
 def test_a_page_shows_the_inspection(translator):
     assert translator.view("dog", n_best=1).html == translator.inspect("dog", n_best=1).view().html
     assert translator.background().run["name"] == "pre"
+
+
+def test_a_model_says_what_it_is():
+    module = torch.nn.Linear(3, 2)
+    other = EnsembleMember(SimpleNamespace(path="runs/second"), {"rule": "last"})
+    assert repr(model_of(module)) == "<TrainedModel of 'runs/first': transformer, 8 parameters>"
+    assert repr(model_of(module, [other])).startswith(
+        "<TrainedModel of 'runs/first', 'runs/second': "
+    )

@@ -8,6 +8,7 @@ from headway.inference.evaluation import (
     scores_to_dict,
     timed,
     ungrouped,
+    warn_of_same_outputs,
 )
 from headway.metrics.score import Score
 
@@ -64,3 +65,12 @@ def test_a_timed_call_gives_its_result(monkeypatch):
     clock = iter([10.0, 12.5])
     monkeypatch.setattr("headway.inference.evaluation.time.perf_counter", lambda: next(clock))
     assert timed(lambda: "done") == ("done", 2.5)
+
+
+def test_one_output_for_all_inputs_is_reported():
+    assert warn_of_same_outputs(["none"] * 3, ["a", "b", "a"]) == [
+        "all 3 outputs are 'none'; the model may need more training"
+    ]
+    assert warn_of_same_outputs(["a", "b"], ["a", "a"]) == []
+    assert warn_of_same_outputs(["a", "a"], ["a", "a"]) == []  # as it should be
+    assert warn_of_same_outputs(["a"], ["b"]) == []

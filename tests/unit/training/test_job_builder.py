@@ -36,12 +36,15 @@ def test_nothing_is_left_open_and_all_of_it_is_in_the_run_file(folder):
     assert job.config.steps == job.total == 4
     *_, updates, validations = context.notes["Settings"]
     assert updates.startswith(f"{job.total} updates of 32 tokens in 2 parts")
-    assert validations == "4 validations on 16 examples, one after every 1 updates"
+    assert validations == (
+        "4 validations on 16 examples, one after every 1 updates, ranked by exact"
+    )
 
 
 def test_the_number_of_updates_is_decided_once(folder):
     context, _ = build(folder)
     plan = {"steps": 77, "epochs": 2, "warmup": 5, "evaluate_every": 11, "evaluate_share": 0.5}
+    plan["metric"] = "chrf"
     context.run.write_text("plan.json", json.dumps(plan))
     task = prepare_codecs(context)
     job = build_job(context, task, *prepare_data(context, task, inexact=False))
@@ -57,7 +60,7 @@ def test_the_same_seed_gives_the_same_weights(folder):
 def test_a_job_has_an_average_and_a_validator_where_they_are_wanted(folder):
     _, job = build(folder)
     assert job.average is None
-    assert job.validator.metric == "bleu"
+    assert job.validator.metric == "exact"  # the targets are single words
     assert build(folder, "averaged", ema=0.9)[1].average.decay == 0.9
 
 
@@ -93,3 +96,13 @@ def test_a_job_without_a_checkpoint_starts_with_an_empty_log(folder):
     restore_checkpoint(context, job)
     assert job.progress.step == 0
     assert context.run.log.read() == []
+
+
+def test_a_plan_of_format_1_has_the_metric_of_the_task(folder):
+    context, _ = build(folder)
+    plan = {"steps": 77, "epochs": 2, "warmup": 5, "evaluate_every": 11}
+    context.run.write_text("plan.json", json.dumps(plan))
+    task = prepare_codecs(context)
+    job = build_job(context, task, *prepare_data(context, task, inexact=False))
+    assert job.validator.metric == "bleu"
+    assert job.config.evaluate_share is None
