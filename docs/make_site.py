@@ -33,6 +33,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "LICENSE": "licence.md",
+    "SECURITY.md": "reporting.md",
     "recipes": "recipes.md",
 }
 SAMPLES = ("demo.html", "demo-report.html", "minilm.html")

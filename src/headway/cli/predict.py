@@ -38,7 +38,7 @@ def predict(
     """Predicts the output for each input line, such as its label.
 
     Prints one line for each input line, by the task of the run. {lines}. Separate the texts of a
-    pair, or question and text, with a tab. --json prints all fields. A blank line gets a label too.
+    pair, or question and text, with a tab. --json prints all fields. A blank line stays blank.
     With --format, files are read as tables with the columns of the training data.
 
     Example: headway predict runs/mine reviews.txt
@@ -50,15 +50,18 @@ def predict(
     # `Predictor` is the abstract base of all prediction tasks.
     predictor: Predictor = load_for("predict", Predictor, run, *(more or []), weights=weights)  # type: ignore[type-abstract]
     for rows in _chunks(predictor, files or ["-"], form):
-        inputs = [predictor.input(row.values) for row in rows]
-        locations = [row.where for row in rows]
-        predictions = predictor.predict(inputs, "cut" if cut else "refuse", locations)
-        for row, prediction in zip(rows, predictions, strict=True):
+        filled = [row for row in rows if any(map(str.strip, row.values))]
+        inputs = [predictor.input(row.values) for row in filled]
+        locations = [row.where for row in filled]
+        predictions = iter(predictor.predict(inputs, "cut" if cut else "refuse", locations))
+        for row in rows:
+            prediction = next(predictions) if any(map(str.strip, row.values)) else None
             if as_json:
                 columns = dict(zip(predictor.inputs, row.values, strict=True))
-                print(json.dumps(columns | predictor.to_dict(prediction), ensure_ascii=False))
+                fields = {} if prediction is None else predictor.to_dict(prediction)
+                print(json.dumps(columns | fields, ensure_ascii=False))
             else:
-                print(predictor.format_prediction(prediction))
+                print("" if prediction is None else predictor.format_prediction(prediction))
         print(end="", flush=True)
 
 

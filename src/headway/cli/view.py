@@ -31,6 +31,7 @@ Target = Annotated[
         help="Inspect this output, instead of searching for outputs.",
     ),
 ]
+IMAGES = (".png", ".jpg", ".jpeg", ".svg", ".pdf", ".gif", ".webp")
 Png = Annotated[
     Path | None,
     typer.Option(
@@ -108,6 +109,8 @@ def view(
     """
     from ..inference.load import load
 
+    if out is not None and out.suffix.lower() in IMAGES:
+        raise ConfigError(f"--out {out} would be an HTML page; for a picture use --png {out}")
     if out is None and png is None and not as_json:
         raise ConfigError("nothing to make; add --out page.html, --png picture.png or --json")
     chosen = {"--attention": attention, "--layer": layer, "--head": head, "--output": output}

@@ -53,9 +53,9 @@ def test_one_line_for_each_line_of_all_files(use, capsys):
     Path("a").write_text("one\n\n")
     Path("b").write_text("three\t!")
     assert main(["predict", "run", "a", "b"]) == 0
-    assert capsys.readouterr().out == "3 characters\n0 characters\n7 characters\n"
+    assert capsys.readouterr().out == "3 characters\n\n7 characters\n"  # a blank line stays blank
     assert predictor.calls == [
-        (["one", ""], "refuse", ["a:1", "a:2"]),
+        (["one"], "refuse", ["a:1"]),
         (["three\t!"], "refuse", ["b:1"]),
     ]
 
@@ -104,3 +104,11 @@ def test_a_table_is_read_by_its_columns_and_blank_rows_are_left_out(use, capsys)
     assert main(["predict", "run", "table", "--format", "csv"]) == 0
     assert predictor.calls[0][0] == ["one", "three"]
     assert predictor.calls[0][2] == ["table:2", "table:4"]
+
+
+def test_a_blank_line_has_its_columns_alone_in_json(use, capsys):
+    use(Lengths("text", "text2"))
+    Path("a").write_text("a\tb\n \t\n")
+    assert main(["predict", "run", "a", "--json"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert records == [{"text": "a", "text2": "b", "length": 3}, {"text": " ", "text2": ""}]
