@@ -161,7 +161,7 @@ def test_unknown_characters_are_warned_of(headway):
     assert stdout.startswith("ÄÖ cat")
     assert stderr == (
         "headway: warning: the prompt: 2 tokens unknown to the tokenizer, which the model cannot "
-        "tell apart\n"
+        "distinguish\n"
     )
 
 

@@ -223,7 +223,7 @@ def test_a_recurrent_language_model_learns(headway, workdir):
         ),
         (
             "selective = true\n",
-            "model: model.selective chooses among the votes of earlier words, which there are only "
+            "model: model.selective chooses among the votes of earlier words, which exist only "
             "with skips; set model.skips = true or model.selective = false",
         ),
     ],

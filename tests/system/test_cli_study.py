@@ -15,7 +15,7 @@ SIZES = {
     recall: recall.RecallSizes((8, 9), (8, 9), (12,), 60, n_valid=4, n_test=10, d_model=8),
     steps: steps.StepSizes((4, 8), 16, d_model=8, vocabulary=20, rounds=2),
 }
-BUDGET = ("--minutes", "0.001")
+BUDGET = ("--minutes", "0.01")
 
 
 @pytest.fixture
@@ -53,16 +53,16 @@ def test_recall_is_measured_and_nothing_is_trained_twice(study):
     assert "run 5 of 5: transformer, seed 1: finished before\n" in stderr
     record = json.loads(stdout)
     assert record == json.loads((folder / "recall.json").read_text())
-    assert (record["study"], record["minutes"]) == ("recall", 0.001)
+    assert (record["study"], record["minutes"]) == ("recall", 0.01)
     for row in record["rows"]:
         assert row["steps"] >= 1
         assert set(row["within"]) == {"8", "9"}
         mark = row["beyond"]["12"]
         assert 0 <= mark["low"] <= mark["value"] <= mark["high"] <= 1
 
-    code, stdout, stderr = study("recall", "--minutes", "0.002")  # other runs than those there
+    code, stdout, stderr = study("recall", "--minutes", "0.02")  # other runs than those there
     assert (code, stdout) == (1, "")
-    assert "was made with other settings: train.minutes was 0.001 and is 0.002" in stderr
+    assert "was made with other settings: train.minutes was 0.01 and is 0.02" in stderr
 
 
 def test_gradients_at_the_start_and_after_training(study):

@@ -52,9 +52,9 @@ def generate(
     lines: Lines = False,
     cut: Cut = False,
     as_json: Json = False,
-    weights: Weights = None,
     search: SearchOptions = NO_SEARCH_OPTIONS,
     more: With = None,
+    weights: Weights = None,
     threads: Threads = None,
 ) -> None:
     """Continues a prompt with a language model.

@@ -31,8 +31,8 @@ def predict(
     form: Format = None,
     cut: Cut = False,
     as_json: Json = False,
-    weights: Weights = None,
     more: With = None,
+    weights: Weights = None,
     threads: Threads = None,
 ) -> None:
     """Predicts the output for each input line, such as its label.

@@ -33,9 +33,9 @@ def score(
     data: Data = None,
     form: Format = None,
     more: With = None,
+    weights: Weights = None,
     threads: Threads = None,
     as_json: Json = False,
-    weights: Weights = None,
 ) -> None:
     """Prints the log probabilities of existing targets or texts.
 

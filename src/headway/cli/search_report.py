@@ -49,10 +49,10 @@ def search_report(
     beams: Beams = "1,2,5,10",
     search: SearchOptions = NO_SEARCH_OPTIONS,
     more: With = None,
+    weights: Weights = None,
     threads: Threads = None,
     markdown: Markdown = False,
     as_json: Json = False,
-    weights: Weights = None,
 ) -> None:
     """Compares beam search with the true argmax.
 

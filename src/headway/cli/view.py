@@ -99,7 +99,7 @@ def view(
     output: Number = None,
     threads: Threads = None,
 ) -> None:
-    """Shows outputs, search and attention of a model for one text.
+    """Shows outputs, search and attention for one text.
 
     The page shows the outputs (all of the beam, unless --nbest is set), alternative tokens, the
     search and the attention of every layer; open it in a browser. --json prints its data, with

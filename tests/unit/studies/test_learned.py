@@ -11,7 +11,7 @@ from headway.studies.recall import RecallSizes, run_file
 from headway.training.progress import Silent
 
 SIZES = RecallSizes((8, 9), (8, 9), (), 40, n_valid=4, n_test=4, d_model=8)
-MINUTES = 0.001
+MINUTES = 0.01
 
 
 @pytest.fixture(scope="module")

@@ -58,9 +58,9 @@ def evaluate(
     cut: Cut = False,
     outputs: Outputs = None,
     more: With = None,
+    weights: Weights = None,
     threads: Threads = None,
     as_json: Json = False,
-    weights: Weights = None,
 ) -> None:
     """Scores a run on a test set. Default: its own.
 
