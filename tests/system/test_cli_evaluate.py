@@ -15,7 +15,7 @@ def test_the_table(headway, trained, workdir):
     assert lines[0].split() == ["metric", "value", "95%", "interval", "signature"]
     assert [line.split()[0] for line in lines[1:5]] == ["BLEU", "chrF", "TER", "exact"]
     assert "tok:13a" in lines[1]
-    assert lines[6].startswith("8 lines, beam 1, alpha 1; weights: best by bleu, step ")
+    assert lines[6].startswith("8 lines, beam 1, alpha 1; weights: best by exact, step ")
     assert re.fullmatch(r"strange outputs: repetition \d, empty \d, copied \d, length \d", lines[7])
     assert len((workdir / "outputs.txt").read_text().splitlines()) == 8
 
@@ -35,7 +35,7 @@ def test_json_of_other_data(headway, trained, workdir):
     assert set(own["metrics"]["chrf"]) == {"value", "low", "high", "signature"}
     assert own["n"] == 8
     assert own["search"]["beam"] == 1
-    assert own["weights"]["rule"].startswith("best by bleu")
+    assert own["weights"]["rule"].startswith("best by exact")
 
 
 def test_alternative_references(headway, trained, workdir):

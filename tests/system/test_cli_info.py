@@ -13,7 +13,7 @@ def test_a_finished_run(headway, trained, workdir):
         r"vocabulary: +1\d words, shared$",
         r"  train: +train\.src, train\.tgt \(key [0-9a-f]{32}\)$",
         r"updates: +40 of 40, .+, finished; checkpoints: 16, 32, 40$",
-        r"weights: +best by bleu, step (16|32|40)$",
+        r"weights: +best by exact, step (16|32|40)$",
         r"made with: +headway .+, torch .+, threads \d+, device cpu",
         r"format: +2$",
     ):

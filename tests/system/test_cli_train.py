@@ -15,7 +15,7 @@ def test_train_says_where_the_run_is_and_what_to_type_next(workdir):
     assert process.returncode == 0, stderr
     assert re.search(r"^run: +said \(40 updates", stdout, re.MULTILINE)
     assert re.search(
-        r"^best: +bleu [0-9.]+ on validation, at step (16|32|40)$", stdout, re.MULTILINE
+        r"^best: +exact [0-9.]+ on validation, at step (16|32|40)$", stdout, re.MULTILINE
     )
     assert "headway translate said" in stdout
     assert "headway evaluate said" in stdout

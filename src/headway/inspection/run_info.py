@@ -1,6 +1,7 @@
 """Facts of a run directory, finished or not, as plain data. `headway info` prints them."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from .. import config as configs
@@ -47,7 +48,12 @@ def best_validation(run: RunDir, config: RunConfig) -> dict[str, Any] | None:
     validations = [record for record in run.log.read() if key in record]
     if not validations:
         return None
-    best = max(validations, key=lambda record: sign * record[key])  # the first of equals
+
+    def rank(record: Mapping[str, Any]) -> tuple[float, float]:
+        # As in training: the loss decides between equals; in format 1, the first is the best.
+        return sign * record[key], 0.0 if run.format == 1 else -record.get("valid_loss", 0.0)
+
+    best = max(validations, key=rank)
     return {"metric": metric, "value": best[key], "step": best["step"]}
 
 

@@ -101,3 +101,11 @@ def test_without_validations_none_is_best(run):
     log(run, {"step": 5, "loss": 0.1})
     assert best_validation(run, with_metric(run, "loss")) is None
     assert info(run)["best"] is None
+
+
+def test_the_loss_decides_between_equal_validations(run):
+    records = [(1, 0.0, 3.0), (2, 0.0, 1.0), (3, 0.0, 2.0)]
+    log(run, *({"step": s, "bleu": bleu, "valid_loss": loss} for s, bleu, loss in records))
+    config = load_run_config(run)
+    by_bleu = replace(config, train=replace(config.train, metric="bleu"))
+    assert best_validation(run, by_bleu)["step"] == 2
