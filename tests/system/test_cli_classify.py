@@ -69,9 +69,11 @@ def test_the_table_for_people(headway):
 def test_labels_of_lines_in_order(headway):
     code, stdout, _ = headway("predict", "run", "lines.txt", "lines.txt")
     assert code == 0
-    rows = [line.split("\t") for line in stdout.splitlines()]
-    assert len(rows) == 6
-    assert [rows[i][0] for i in (0, 2, 3, 5)] == ["five", "one", "five", "one"]
+    lines = stdout.splitlines()
+    assert len(lines) == 6
+    assert lines[1] == lines[4] == ""  # blank lines stay blank
+    rows = [lines[i].split("\t") for i in (0, 2, 3, 5)]
+    assert [label for label, _ in rows] == ["five", "one", "five", "one"]
     assert all(1 / 3 < float(probability) <= 1 for _, probability in rows)
 
 

@@ -95,7 +95,11 @@ def test_spans_by_hand(made):
     assert spans("characters", "a t") == [("a", "a"), ("▁", " "), ("t", "t")]
     assert spans("bytes", "猫") == [("<0xE7>", "猫"), ("<0x8C>", "猫"), ("<0xAB>", "猫")]
     # An accent of its own character goes with its letter, also where it is stripped.
-    assert spans("bert", "cafe\u0301 the")[-2:] == [("##e", "e\u0301"), ("the", "the")]
+    # The library's trainer breaks ties at random: the last piece of a word may be longer.
+    (piece, part), last = spans("bert", "cafe\u0301 the")[-2:]
+    assert piece.endswith("e")
+    assert part == piece.removeprefix("##") + "\u0301"
+    assert last == ("the", "the")
     assert spans("bpe-nfkc", "THE ﬁ")[0] == ("▁the", "THE")
 
 
