@@ -23,6 +23,7 @@ import pytest
 import tomli_w
 import typer
 from docs_pages import PAGES, ROOT, Block, blocks, commands, links, spans
+from quick_plans import plan_few_updates
 from test_imports import MAY_IMPORT
 
 from headway import config as configs
@@ -94,8 +95,8 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HEADWAY_DATA", raising=False)
-    # A budget in minutes spends some of them on measuring, and presets are for real corpora.
-    monkeypatch.setattr("headway.training.plan.MEASURED_SECONDS", (0.0, 0.1))
+    # Presets are for real corpora.
+    plan_few_updates(monkeypatch)
     for preset in ("tiny", "small"):
         monkeypatch.setitem(PRESETS, preset, SMALLEST)
     for study, sizes in SMALLEST_STUDIES.items():

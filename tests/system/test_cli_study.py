@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from cli_workdir import commands_in
+from quick_plans import plan_few_updates
 
 from headway.studies import gradients, recall, steps
 
@@ -27,7 +28,7 @@ def workdir(tmp_path):
 @pytest.fixture
 def study(headway, monkeypatch):
     """Runs a small `headway study`: exit code, standard output, standard error."""
-    monkeypatch.setattr("headway.training.plan.MEASURED_SECONDS", (0.0, 0.1))
+    plan_few_updates(monkeypatch)
     for module, sizes in SIZES.items():
         monkeypatch.setattr(module, "SIZES", sizes)
     return partial(headway, "study")

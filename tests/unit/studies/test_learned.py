@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from quick_plans import plan_few_updates
 
 from headway.errors import RunError
 from headway.studies.learned import train_models
@@ -22,7 +23,7 @@ def data():
 @pytest.fixture(autouse=True)
 def quick(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("headway.training.plan.MEASURED_SECONDS", (0.0, 0.1))
+    plan_few_updates(monkeypatch)
 
 
 def test_the_files_of_a_study_and_its_runs(tmp_path, data):
