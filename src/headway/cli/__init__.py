@@ -4,6 +4,6 @@ Nothing heavy is imported here or at the top of a verb's file, so that `headway 
 Other packages do the work; a verb imports them when it is called.
 """
 
-from .program import main
+from .program import main, run
 
-__all__ = ["main"]
+__all__ = ["main", "run"]

@@ -7,7 +7,7 @@ each; tracebacks are shown only with `--debug`.
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -35,7 +35,7 @@ from . import (
 )
 from .evaluate import command
 from .options import Grouped
-from .process_setup import keep_freed_memory, skip_meta_kernels, wait_asleep
+from .process_setup import end_process, keep_freed_memory, skip_meta_kernels, wait_asleep
 from .streams import log, utf8_output
 
 INTERRUPTED = 130
@@ -95,6 +95,15 @@ def main(arguments: list[str] | None = None) -> int:
         except Exception as error:
             return _explain(error, debug)
     return 0
+
+
+def run() -> NoReturn:
+    """Runs the command of this process and ends it."""
+    code = main()
+    line, _ = _without_debug(sys.argv[1:])
+    if line[:1] and line[0] in USES_MODELS:
+        end_process(code)
+    sys.exit(code)
 
 
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:

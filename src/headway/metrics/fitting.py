@@ -6,8 +6,6 @@ spaces that is not cut into words.
 
 from collections.abc import Iterable, Sequence
 
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-
 BLEU_ORDER = 4
 SAMPLE = 500
 KANA = range(0x3040, 0x3100)
@@ -28,6 +26,8 @@ def fitting_metric(references: Sequence[str]) -> str:
     sample = _spread(references)
     if is_unspaced(sample):
         return "chrf"
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a  # not for those who only translate
+
     tokenize = Tokenizer13a()
     n_long = sum(len(tokenize(text).split()) >= BLEU_ORDER for text in sample)
     return "bleu" if 2 * n_long >= len(sample) else "exact"

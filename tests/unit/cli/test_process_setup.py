@@ -67,3 +67,18 @@ def test_meta_kernels_are_left_out_of_a_tested_torch_only():
     assert imported() == f"{tested} {not tested} torch.Size([1, 2])\n"
     assert imported("process_setup.TESTED_TORCH = '0.'") == "False True torch.Size([1, 2])\n"
     assert imported("import torch") == "False True torch.Size([1, 2])\n", "it is too late then"
+
+
+def test_a_process_ends_at_once_and_loses_nothing():
+    program = (
+        "import atexit, sys, threading, time\n"
+        "from headway.cli.process_setup import end_process\n"
+        "atexit.register(lambda: print('handler'))\n"
+        "threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()\n"
+        "print('output')\n"
+        "end_process(7)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 7
+    assert done.stdout.split() == ["output", "thread", "handler"]
+    assert done.stderr == ""
