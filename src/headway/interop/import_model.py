@@ -63,7 +63,7 @@ def import_run(folder: str | Path, out: str | Path, pairs: bool = False) -> Impo
     imported = read_model(origin)
     if pairs and (imported.task_head is None or imported.task_head.form != "texts"):
         raise ConfigError(
-            f"--pairs is for labels and values of two texts, and {origin.path} is a model for task "
+            f"`pairs` is for labels and values of two texts, and {origin.path} is a model for task "
             f"{imported.task!r}; leave it out"
         )
     name = imported.architecture.name

@@ -89,7 +89,7 @@ def load_latest(folder: Path, warn: Callable[[str], None]) -> Checkpoint | None:
     if damages:
         raise RunError(
             f"no checkpoint in {folder} can be used ({'; '.join(damages)}); "
-            "restore one from a copy, or train again with another --out"
+            "restore one from a copy, or train again with another `out`"
         )
     return None
 

@@ -33,8 +33,8 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(
-            f"{host} port {port} cannot be listened on ({reason}); choose another --port (0 is any "
-            "free one) or --host"
+            f"{host} port {port} cannot be listened on ({reason}); choose another `port` (0 is any "
+            "free one) or `host`"
         ) from None
 
 

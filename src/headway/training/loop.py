@@ -337,7 +337,7 @@ def _warn_of_poor_weights(job: TrainingJob) -> None:
         job.display.note(
             f"warning: the kept weights are those of the first validation (step "
             f"{progress.best_step}): {metric} was never better; set a lower train.lr, or use the "
-            "last weights (--weights last)"
+            'weights "last"'
         )
 
 

@@ -120,7 +120,7 @@ def _check_data(context: TrainingContext, keys: dict[str, str], inexact: bool) -
         if changed and not inexact:
             raise RunError(
                 f"data.{' and data.'.join(changed)} changed since {context.run.path} started; "
-                "restore the files, or add --inexact to continue with the new ones"
+                "restore the files, or add `inexact=True` to continue with the new ones"
             )
     if context.group.is_first:
         context.run.write_text(DATA, json.dumps(keys, indent=2) + "\n")

@@ -65,7 +65,7 @@ class Progress:
             odd = ", ".join(sorted(odd_names))
             raise RunError(
                 f"the checkpoint's state does not fit this headway: {odd}; resume with the headway "
-                "that wrote it, or train again with another --out"
+                "that wrote it, or train again with another `out`"
             )
         return cls(**{"best_loss": EARLIEST, **data})
 

@@ -154,7 +154,7 @@ def test_a_run_that_never_gets_better_than_its_first_validation_says_so(tmp_path
     fit(job)
     assert job.display.notes[-1] == (
         "warning: the kept weights are those of the first validation (step 2): loss was never "
-        "better; set a lower train.lr, or use the last weights (--weights last)"
+        'better; set a lower train.lr, or use the weights "last"'
     )
 
 
