@@ -68,7 +68,7 @@ def restore_checkpoint(context: TrainingContext, job: TrainingJob) -> None:
         job.progress = Progress.from_json(saved.state["progress"])
         context.display.note(f"continuing after step {saved.step} of {job.total}")
     if context.group.is_first:
-        context.run.log.cut(job.progress.step if saved else -1)
+        context.run.log.cut(job.progress.step if saved else -1, context.display.note)
 
 
 class _JobBuilder:
