@@ -266,7 +266,8 @@ class RunDir:
         """The initial weights, if they are those of another run."""
         if not (self.path / INIT).exists():
             return None
-        return weights.load_weights(self.path / INIT)[0]
+        remedy = "restore it from a copy, or train again with another --out"
+        return weights.load_weights(self.path / INIT, remedy)[0]
 
     def has_weights(self) -> bool:
         """Whether the weights to use exist and are undamaged."""
@@ -282,7 +283,15 @@ class RunDir:
         Raises:
             RunError: there are none, or they are damaged.
         """
-        return weights.load_weights(self.path / WEIGHTS)
+        return weights.load_weights(self.path / WEIGHTS, self._weights_remedy())
+
+    def _weights_remedy(self) -> str:
+        """What to do without the weights to use; only trained runs can write them again."""
+        if IMPORTED_FROM in self.facts:
+            return f"restore it from a copy, or import {self.facts[IMPORTED_FROM]} again"
+        if AVERAGED_FROM in self.facts:
+            return f"restore it from a copy, or average {self.facts[AVERAGED_FROM]} again"
+        return f"restore it from a copy, or write it with `headway resume {self.path}`"
 
 
 def _damaged(path: Path, reason: str) -> RunError:
