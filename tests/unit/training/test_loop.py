@@ -313,8 +313,8 @@ def test_damaged_weights_whose_checkpoint_was_not_kept(tmp_path):
         "of its step 2 to write it from (there are those of 6)"
     )
     assert str(caught.value) == (
-        f"{lost}; restore model.safetensors from a copy, use the last weights (--weights last), or "
-        "train again with another --out"
+        f'{lost}; restore model.safetensors from a copy, use the last weights (`weights="last"`), '
+        "or train again with another `out`"
     )
     assert f"warning: {lost}" in job.display.notes
 
