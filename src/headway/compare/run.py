@@ -73,12 +73,12 @@ def compare(
     first = _check_comparable(entries)
     if by_length is not None:
         able = {name for name, cls in trained_classes().items() if cls.scores_by_length}
-        _check_task(first.task, able, "figures by input length are", "--by-length")
+        _check_task(first.task, able, "figures by input length are", "`by_length`")
     if tokenized:
         able = {
             name for name, cls in trained_classes().items() if "tokenized" in cls.evaluation_options
         }
-        _check_task(first.task, able, "tokenised references are", "--tokenized")
+        _check_task(first.task, able, "tokenised references are", "`tokenized`")
     runs = [run for entry in entries for run in _planned(entry, out, seeds)]
     for run in runs:
         run.refuse_other_settings()
@@ -146,7 +146,7 @@ class _Planned:
         if not self.request.exists():
             raise RunError(
                 f"{self.path} is not a run of a comparison ({self.request.name} is missing); "
-                "give another --out"
+                "give another `out`"
             )
         old = configs.to_dict(_read_request(self.request))
         different = list(_differences(old, configs.to_dict(self.config)))
@@ -154,7 +154,7 @@ class _Planned:
             more = ", ..." if len(different) > MOST_DIFFERENCES else ""
             raise RunError(
                 f"{self.path} was made with other settings: "
-                f"{', '.join(different[:MOST_DIFFERENCES])}{more}; give another --out, or remove "
+                f"{', '.join(different[:MOST_DIFFERENCES])}{more}; give another `out`, or remove "
                 f"{self.path} to train it again"
             )
 
@@ -167,7 +167,7 @@ def _read_request(path: Path) -> RunConfig:
     try:
         return configs.parse(tomllib.loads(path.read_text("utf-8")), RunConfig, str(path))
     except (OSError, ValueError, ConfigError) as error:
-        raise RunError(f"{path} cannot be read ({error}); give another --out") from None
+        raise RunError(f"{path} cannot be read ({error}); give another `out`") from None
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -422,5 +422,5 @@ def _writing(out: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RunError(
-            f"--out {out} cannot be written: {error.strerror}; name another folder or make room"
+            f"`out` {out} cannot be written: {error.strerror}; name another folder or make room"
         ) from None

@@ -130,13 +130,20 @@ def _prepare(
 
 def _check_data(context: TrainingContext, keys: dict[str, str], inexact: bool) -> None:
     """Refuses data that changed since the run started; a new run records its data."""
-    if (context.run.path / DATA).exists():
-        before = json.loads(context.run.read_text(DATA))
-        changed = [name for name, key in keys.items() if key != before.get(name)]
-        if changed and not inexact:
+    run = context.run
+    if not inexact and (run.expects(DATA) or run.checkpoints()):
+        try:
+            before = run.read_json(DATA)
+        except RunError as error:
             raise RunError(
-                f"data.{' and data.'.join(changed)} changed since {context.run.path} started; "
-                "restore the files, or add --inexact to continue with the new ones"
+                f"{error}; without it nobody knows whether the data changed: `inexact=True` "
+                "continues with the present ones"
+            ) from None
+        changed = [name for name, key in keys.items() if key != before.get(name)]
+        if changed:
+            raise RunError(
+                f"data.{' and data.'.join(changed)} changed since {run.path} started; "
+                "restore the files, or add `inexact=True` to continue with the new ones"
             )
     if context.group.is_first:
-        context.run.write_text(DATA, json.dumps(keys, indent=2) + "\n")
+        run.write_text(DATA, json.dumps(keys, indent=2) + "\n")

@@ -164,7 +164,7 @@ def test_other_tasks_have_no_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_tasks_have_no_tokenised_references(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Translator, "evaluation_options", frozenset())
     monkeypatch.setattr(Classifier, "evaluation_options", frozenset({"tokenized"}))
-    message = "tokenised references are for task classify, .* for translate; leave out --tokenized"
+    message = "tokenised references are for task classify, .* for translate; leave out `tokenized`"
     with pytest.raises(ConfigError, match=message):
         compare([run_file("a.toml")], out="out", tokenized=True)
 
@@ -201,7 +201,7 @@ def test_a_run_of_other_settings_is_refused_before_anything_is_trained(started: 
     assert str(error.value) == (
         f"{Path('out/b-seed1')} was made with other settings: model.d_model was left out and is "
         "32, train.clip was 1.0 and is 2.0, train.optimizer was adamw and is sgd, ...; give "
-        f"another --out, or remove {Path('out/b-seed1')} to train it again"
+        f"another `out`, or remove {Path('out/b-seed1')} to train it again"
     )
     assert started == []
 
@@ -223,7 +223,7 @@ def test_a_foreign_run_is_refused(started: list) -> None:
 
 def test_a_folder_that_cannot_be_written() -> None:
     Path("out").write_text("a file")
-    with pytest.raises(RunError, match=r"^--out out cannot be written: .*; name another folder"):
+    with pytest.raises(RunError, match=r"^`out` out cannot be written: .*; name another folder"):
         compare([run_file("a.toml")], out="out")
 
 
