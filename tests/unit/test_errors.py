@@ -2,7 +2,9 @@
 
 import importlib.metadata
 
+import numpy as np
 import pytest
+import torch
 
 from headway import errors
 
@@ -36,3 +38,30 @@ def test_a_source_tree_that_is_not_installed_has_no_version(monkeypatch):
 def test_the_version_is_that_of_the_distribution(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", {errors.DISTRIBUTION: "1.2"}.__getitem__)
     assert errors.own_version() == "1.2"
+
+
+def too_much():
+    """PyTorch's own error: no machine has a petabyte."""
+    return torch.empty(1 << 50, dtype=torch.uint8)
+
+
+@pytest.mark.parametrize("work", [too_much, lambda: bytearray(1 << 50), lambda: np.empty(1 << 50)])
+def test_a_lack_of_memory_names_the_batch_and_the_remedy(work):
+    with (
+        pytest.raises(errors.RunError) as caught,
+        errors.batch_in_memory("an update", 64, 250, "lower train.batch_tokens"),
+    ):
+        work()
+    assert str(caught.value) == (
+        "out of memory in an update with 64 examples of up to 250 tokens; lower train.batch_tokens"
+    )
+
+
+def test_other_errors_stay_as_they_are():
+    with (
+        pytest.raises(RuntimeError, match="shapes"),
+        errors.batch_in_memory("an update", 1, 1, ""),
+    ):
+        raise RuntimeError("shapes differ")
+    assert not errors.is_out_of_memory(ValueError("out of memory"))
+    assert errors.is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried ..."))
