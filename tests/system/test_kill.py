@@ -53,7 +53,7 @@ max_length = 20
 """
 EVERY, AVERAGED, ENDS = 6, 3, 84  # nothing is right so early: the first validation stays the best
 COMMAND = (
-    "import sys; from headway.training import fit; fit.LOG_SECONDS = 0.0; "
+    "import sys; from headway.training import loop; loop.LOG_SECONDS = 0.0; "
     "from headway.cli import main; sys.exit(main())"
 )
 

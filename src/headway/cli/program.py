@@ -38,8 +38,9 @@ from .flags import with_flags
 from .options import Grouped
 from .process_setup import end_process, keep_freed_memory, skip_meta_kernels, wait_asleep
 from .streams import log, utf8_output
+from .termination import Terminated, raising_terminated
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 BROKEN_PIPE = 141  # the code of shells for a program whose reader is gone
 VERBS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
@@ -82,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     line, debug = _without_debug(line)
     if arguments is None and line[:1] and line[0] in USES_MODELS:
         skip_meta_kernels()  # this process does nothing else; a caller's may train afterwards
-    with utf8_output():
+    with utf8_output(), raising_terminated():
         try:
             _check_encoding(line)
             _run(line)
@@ -91,6 +92,9 @@ def main(arguments: list[str] | None = None) -> int:
         except KeyboardInterrupt:
             log("interrupted")
             return INTERRUPTED
+        except Terminated:
+            log("terminated")
+            return TERMINATED
         except BrokenPipeError:
             return BROKEN_PIPE
         except Exception as error:
@@ -102,7 +106,8 @@ def run() -> NoReturn:
     """Runs the command of this process and ends it."""
     code = main()
     line, _ = _without_debug(sys.argv[1:])
-    if line[:1] and line[0] in USES_MODELS:
+    # A thread may still compute for a command that was stopped.
+    if line[:1] and (line[0] in USES_MODELS or code in (INTERRUPTED, TERMINATED)):
         end_process(code)
     sys.exit(code)
 
