@@ -37,7 +37,7 @@ def test_what_was_created_can_be_opened(tmp_path: Path) -> None:
 
 def test_an_empty_directory_may_become_a_run(tmp_path: Path) -> None:
     RunDir.create(tmp_path, {})
-    assert sorted(os.listdir(tmp_path)) == ["headway.json", "lock"]
+    assert sorted(os.listdir(tmp_path)) == ["headway.json", "lock", "manifest.json"]
 
 
 def test_facts_can_be_recorded_anew(run: RunDir) -> None:
@@ -126,6 +126,7 @@ def test_texts_that_are_missing_or_damaged(run: RunDir) -> None:
         f"{run.path} has no report.html; restore it from a copy, or train again with another `out`"
     )
     (run.path / "run.toml").write_bytes(b"ab\xff")
+    (run.path / "manifest.json").unlink()
     with pytest.raises(RunError, match=r"run.toml is damaged \(byte 2 is not UTF-8\); restore"):
         run.read_text("run.toml")
 
@@ -148,7 +149,7 @@ def test_a_killed_start_is_recognised_and_taken_over(tmp_path: Path) -> None:
         run = RunDir.create(path, {"n": 2})
         run.write_text("run.toml", "again")
         assert RunDir.open(path).facts == {"n": 2}
-        assert sorted(os.listdir(path)) == ["headway.json", "lock", "run.toml"]
+        assert sorted(os.listdir(path)) == ["headway.json", "lock", "manifest.json", "run.toml"]
     assert kinds == {"run", "begun"}
 
 
@@ -171,10 +172,12 @@ def test_a_kill_leaves_the_old_file_or_the_new(run: RunDir) -> None:
     def write_all(path: Path) -> None:
         run = RunDir.open(path)
         with run.lock():
-            run.log.cut(20)
+            run.log.cut(20, pytest.fail)
             with run.writing_codecs() as folder:
                 (folder / "tokenizer.json").write_text("new")
             run.write_text("report.html", "new")
+            run.write_text("plan.json", "{}")
+            run.record_facts({"torch": "3"})
 
     seen = set()
     for point, path in kill_everywhere(run.path, write_all):
@@ -183,6 +186,15 @@ def test_a_kill_leaves_the_old_file_or_the_new(run: RunDir) -> None:
             assert not list(path.glob(".*")), point
         steps = [record["step"] for record in after.log.read()]
         codec = (after.codecs / "tokenizer.json").read_text()
-        seen.add((len(steps), codec, (path / "report.html").exists()))
+        plan = after.read_json("plan.json") if after.expects("plan.json") else None
+        report = (path / "report.html").exists()
+        seen.add((len(steps), codec, report, plan is not None, after.facts["torch"]))
         shutil.rmtree(path)
-    assert seen == {(3, "old", False), (2, "old", False), (2, "new", False), (2, "new", True)}
+    assert seen == {
+        (3, "old", False, False, "2.13"),
+        (2, "old", False, False, "2.13"),
+        (2, "new", False, False, "2.13"),
+        (2, "new", True, False, "2.13"),
+        (2, "new", True, True, "2.13"),
+        (2, "new", True, True, "3"),
+    }
