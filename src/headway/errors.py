@@ -39,6 +39,18 @@ class DataError(HeadwayError):
     """An input file is missing, malformed or does not match its partner."""
 
 
+class InputError(DataError):
+    """One input cannot be used; with `on_error="keep"` it is the result of that input.
+
+    Attributes:
+        error: its text; the results of other inputs have `error = None`.
+    """
+
+    @property
+    def error(self) -> str:
+        return str(self)
+
+
 class RunError(HeadwayError):
     """A run directory is missing, foreign, damaged, in use or cannot be written."""
 

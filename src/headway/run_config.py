@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from . import config as configs
+from .arguments import check_fields, checked
 from .config import Choice, OneOf
 from .config.messages import did_you_mean
 from .data.codecs.text import TextConfig
@@ -81,6 +82,7 @@ class RunConfig:
     """The search for outputs, unless a command overrides it."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.task not in TASKS:
             hint = did_you_mean(self.task, TASKS)
             raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}{hint}")
@@ -222,6 +224,7 @@ class RunConfig:
         return f"pretrain.objective = {self.pretrain.objective!r}"
 
 
+@checked
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     """The run file at `path`, with an absolute `data.root`, so that the run can resume anywhere."""
     loaded = configs.load(path, RunConfig, overrides, _with_defaults)

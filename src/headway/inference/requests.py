@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..arguments import check_fields
 from ..data.codecs.text import TextCodec
 from ..data.glossary import Glossary
 from ..errors import DataError
@@ -17,6 +18,7 @@ from ..search import Prefix
 from ..search.constraints import Constraints
 from ..tasks.term_constraints import make_constraints
 from ..text.detokenize import split_prefix
+from .input_errors import InputErrors
 
 Term = str | Sequence[str]
 """A word or phrase, or a list of alternatives."""
@@ -39,9 +41,7 @@ class TranslationRequest:
     prefix: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("require", "forbid"):
-            if isinstance(value := getattr(self, name), str):
-                raise TypeError(f"{name} takes a list of terms; write {name}=[{value!r}]")
+        check_fields(self)
 
     @property
     def is_blank(self) -> bool:
@@ -168,25 +168,40 @@ class RequestEncoder:
         self.source, self.target = source, target
         self.max_length, self.too_long, self.glossary = max_length, too_long, glossary
 
-    def cut(self, requests: Sequence[TranslationRequest], places: Sequence[str]) -> list[Segment]:
-        """The segments of all requests in order; blank requests have none."""
+    def cut(
+        self,
+        requests: Sequence[TranslationRequest],
+        places: Sequence[str],
+        errors: InputErrors | None = None,
+    ) -> list[Segment]:
+        """The segments of all requests in order; blank requests have none.
+
+        Args:
+            errors: of the call; by default the first error is raised.
+        """
+        errors = errors or InputErrors(requests, "stop", places.__getitem__)
         rows = [row for row, request in enumerate(requests) if not request.is_blank]
         encoded = self.source.encode_batch([requests[row].source for row in rows])
         segments = []
         for row, ids in zip(rows, encoded, strict=True):
-            request, location = requests[row], places[row]
-            parts = list(self._parts(request.source, ids, location))
-            if len(parts) > 1 and request.require:
-                raise DataError(
-                    f"{location} has {len(ids)} tokens and is split, but nobody knows in which "
-                    "part its required terms belong; shorten it or give its parts apart"
-                )
-            for number, (text, part) in enumerate(parts):
-                prefix = self._prefix(request, location) if number == 0 else Prefix()
-                terms = self._terms(request, text, location)
-                self._check_prefix(prefix, request.prefix, terms, location)
-                segments.append(Segment(row, number, part, prefix, terms))
+            with errors.of(row):
+                segments += list(self._segments(row, requests[row], ids, places[row]))
         return segments
+
+    def _segments(
+        self, row: int, request: TranslationRequest, ids: np.ndarray, location: str
+    ) -> Iterator[Segment]:
+        parts = list(self._parts(request.source, ids, location))
+        if len(parts) > 1 and request.require:
+            raise DataError(
+                f"{location} has {len(ids)} tokens and is split, but nobody knows in which "
+                "part its required terms belong; shorten it or give its parts apart"
+            )
+        for number, (text, part) in enumerate(parts):
+            prefix = self._prefix(request, location) if number == 0 else Prefix()
+            terms = self._terms(request, text, location)
+            self._check_prefix(prefix, request.prefix, terms, location)
+            yield Segment(row, number, part, prefix, terms)
 
     def _parts(self, text: str, ids: np.ndarray, location: str) -> Iterator[tuple[str, np.ndarray]]:
         """The text if it fits, else its halves, split at a space, and their halves."""

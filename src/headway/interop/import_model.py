@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import config as configs
+from ..arguments import checked
 from ..data.codecs.text import TextCodec, TextConfig
 from ..data.config import DataConfig
 from ..environment import current_environment
@@ -46,6 +47,7 @@ class Imported:
     notes: tuple[str, ...]
 
 
+@checked
 def import_run(folder: str | Path, out: str | Path, pairs: bool = False) -> Imported:
     """Makes the run directory `out` from a folder that `save_pretrained` wrote.
 

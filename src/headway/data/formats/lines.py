@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from ...errors import DataError
+from ...errors import DataError, InputError
 from ...file_limits import MAX_LINE, max_line_bytes, refuse_named_pipe
 from .format import CorpusFiles, FileFormat, Row
 
@@ -35,26 +35,36 @@ def read_lines(path: str | Path, name: str | None = None) -> Iterator[str]:
         DataError: bad UTF-8, broken gzip data or a line beyond all bounds; the message names file
             and line.
     """
+    for line in lines_or_errors(path, name):
+        if isinstance(line, InputError):
+            raise DataError(str(line))
+        yield line
+
+
+def lines_or_errors(path: str | Path, name: str | None = None) -> Iterator[str | InputError]:
+    """As `read_lines`, with an error in place of a line with bad UTF-8 or beyond all bounds."""
     name = name or ("standard input" if str(path) == "-" else str(path))
     number, most = 0, max_line_bytes()
     with _opened(path, name) as stream, _explained(name, lambda: number):
         while raw := stream.readline(most + 1):
             number += 1
             if len(raw) > most:
-                raise DataError(
+                yield InputError(
                     f"{name}:{number}: the line has more than {most} bytes; break it up, or set "
                     f"{MAX_LINE} to a larger number"
                 )
+                while raw and not raw.endswith(b"\n"):
+                    raw = stream.readline(most)
+                continue
             if number == 1:
                 raw = raw.removeprefix(BOM)
             try:
-                text = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
+                yield raw.removesuffix(b"\n").removesuffix(b"\r").decode()
             except UnicodeDecodeError as error:
-                raise DataError(
+                yield InputError(
                     f"{name}:{number}: not UTF-8: byte 0x{error.object[error.start]:02x} at "
                     f"position {error.start + 1} of the line; convert the file (iconv -t UTF-8)"
-                ) from None
-            yield text
+                )
 
 
 def read_pieces(path: str | Path, name: str | None = None) -> Iterator[tuple[str, int]]:
