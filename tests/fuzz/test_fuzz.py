@@ -10,6 +10,8 @@ import pytest
 from fuzz_kinds import kinds
 from fuzz_processes import fuzz
 
+from headway.parallel import n_cores
+
 SAMPLE = 200
 KINDS = ("run-files", "data-files", "folders", "glossaries", "requests")
 
@@ -35,4 +37,4 @@ def test_a_sample(name, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", KINDS)
 def test_many(name, tmp_path, monkeypatch):
     n_inputs = int(os.environ.get("FUZZ", "20000"))
-    run(name, tmp_path, monkeypatch, n_inputs, workers=len(os.sched_getaffinity(0)))
+    run(name, tmp_path, monkeypatch, n_inputs, workers=n_cores())
