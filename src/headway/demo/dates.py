@@ -84,7 +84,17 @@ _PHRASES: dict[str, tuple[str, ...]] = {
     "zh": ("y年MM月dd日", "y年M月d号"),
     "ko": ("y년 M월 d일 (EEE)",),
 }
-_NUMERIC = ("y-MM-dd", "y/MM/dd", "y.MM.dd", "y/M/d", "y. M. d.", "y. MM. dd.")
+# Forms of every language with capital letters. Models that have seen each part in several orders
+# and between several separators read UNSEEN_PATTERNS reliably, whatever their random start.
+_VARIED = {
+    "day-first": "d MMMM y",
+    "month-first": "MMMM d y",
+    "year-first": "y MMMM d",
+    "weekday-first": "(EEEE) d MMMM y",
+    "weekday-last": "d MMMM y, EEEE",
+}
+_VARIED_WEIGHT = 0.4
+_NUMERIC = ("y-MM-dd", "y/MM/dd", "y.MM.dd", "y_MM_dd", "y/M/d", "y. M. d.", "y. MM. dd.")
 # Babel writes dates in ASCII digits everywhere; these languages use their own as often.
 _ZERO = {"ar": "٠", "fa": "۰", "hi": "०", "th": "๐", "ja": "０"}
 # A bare year is Buddhist to a Thai reader and a numeric date Persian to an Iranian one, so Thai
@@ -282,7 +292,12 @@ def _usual_forms(language: str) -> tuple[_Form, ...]:
     named += [("phrase", pattern) for pattern in _PHRASES.get(language, ())]
 
     forms = {pattern: _Form(language, name, pattern) for name, pattern in reversed(named)}
-    return (*reversed(forms.values()), *_tagged_forms(language))
+    varied = [
+        _Form(language, name, pattern, _VARIED_WEIGHT)
+        for name, pattern in _VARIED.items()
+        if _can_reorder(language) and pattern not in forms
+    ]
+    return (*reversed(forms.values()), *varied, *_tagged_forms(language))
 
 
 def _tagged_forms(language: str) -> tuple[_Form, ...]:
@@ -311,7 +326,7 @@ def _unseen_forms(language: str) -> tuple[_Form, ...]:
     forms = [_Form(language, "weekday-after", f"{long} (EEEE)")]
     if not long.startswith("y"):
         forms.append(_Form(language, "year-comma", "y, d MMMM"))
-    if not any(" " in name for name in _month_names(language, "wide")):
+    if _can_reorder(language):
         forms.append(_Form(language, "hyphens", "d-MMMM-y"))
     return tuple(forms)
 
@@ -337,6 +352,11 @@ def _month_names(language: str, width: str) -> tuple[str, ...]:
 def _has_case(language: str) -> bool:
     name = _month_names(language, "wide")[0]
     return name.upper() != name.lower()
+
+
+def _can_reorder(language: str) -> bool:
+    """Whether months have capital letters and one word, which no other part can be mistaken for."""
+    return _has_case(language) and not any(" " in n for n in _month_names(language, "wide"))
 
 
 def _write(rng: random.Random, form: _Form, day: date) -> DateExample | None:
@@ -396,6 +416,11 @@ def _lower(text: str, language: str) -> str:
     return text.lower()
 
 
+def _join(text: str, language: str, separator: str) -> str:
+    """The text with a separator in place of spaces, as in names of files."""
+    return re.sub("[.,]* ", separator, text) if _can_reorder(language) else text
+
+
 def _with_digits(text: str, zero: str) -> str:
     return re.sub("[0-9]", lambda match: chr(ord(zero) + int(match[0])), text)
 
@@ -406,5 +431,8 @@ _HABITS: dict[str, Callable[[str, str], str]] = {
     "upper": _upper,
     "no-comma": lambda text, language: re.sub("[,،]", "", text),
     "no-dots": lambda text, language: text.replace(".", ""),
+    "slashes": lambda text, language: _join(text, language, "/"),
+    "dots": lambda text, language: _join(text, language, "."),
+    "underscores": lambda text, language: _join(text, language, "_"),
 }
-_HABIT_WEIGHTS = (0.6, 0.1, 0.1, 0.1, 0.1)
+_HABIT_WEIGHTS = (0.5, 0.1, 0.1, 0.1, 0.08, 0.04, 0.04, 0.04)

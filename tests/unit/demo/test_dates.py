@@ -29,7 +29,7 @@ SPLITS = ("train", "valid", "test", "unseen_language", "unseen_pattern")
 
 @pytest.fixture(scope="module")
 def data() -> DatesData:
-    return make_dates(seed=1, n_train=12_000, n_valid=200)
+    return make_dates(seed=1, n_train=12_000, n_valid=300)
 
 
 def every_form() -> list[Any]:
@@ -89,7 +89,7 @@ def test_no_text_means_two_dates_and_held_out_days_stay_out(seed: int) -> None:
 
 
 def test_the_requested_sizes_have_distinct_days(data: DatesData) -> None:
-    assert [len(getattr(data, split)) for split in SPLITS] == [12_000, 200, 1_000, 500, 500]
+    assert [len(getattr(data, split)) for split in SPLITS] == [12_000, 300, 1_000, 500, 500]
     for split in SPLITS[1:]:
         examples = getattr(data, split)
         assert len(iso_days(examples)) == len(examples)
@@ -208,7 +208,7 @@ def test_quoted_words_of_a_pattern_are_left_alone() -> None:
 
 
 def test_same_seed_same_data_whatever_the_size_of_training(data: DatesData) -> None:
-    again = make_dates(seed=1, n_train=50, n_valid=200)
+    again = make_dates(seed=1, n_train=50, n_valid=300)
     assert again.test == data.test
     assert again.valid == data.valid
     assert again.unseen_language == data.unseen_language
