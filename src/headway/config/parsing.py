@@ -7,9 +7,10 @@ and discard those that do not fit. `toml_io` reads files and the command line.
 import dataclasses
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field
+from itertools import islice
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -38,6 +39,9 @@ Read = tuple[Any, list[str]]
 
 COMMAND_LINE = "command line"
 _MANY_KEYS = 12
+_LONGEST_NUMBER = 60
+_MOST_PROBLEMS = 20
+"""Problems that are looked for in a table or list; a hostile file may have a hundred thousand."""
 
 
 def parse(
@@ -57,6 +61,8 @@ def parse(
     """
     reader = _Reader(cls, origin, overridden or {})
     settings, problems = reader.table(cls, raw, "")
+    if len(problems) > _MOST_PROBLEMS:
+        problems = [*problems[:_MOST_PROBLEMS], f"{origin}: there are more; fix these first"]
     if problems:
         raise ConfigError("\n".join(problems))
     return settings
@@ -95,10 +101,10 @@ class _Reader:
         if not isinstance(value, Mapping):
             return None, [self._mismatch(cls, value, key)]
         arguments: dict[str, Any] = {}
+        unknown = (name for name in value if not has_key(cls, name))
         problems = [
-            self._unknown(join(key, name), item, self._advice(cls, key, name))
-            for name, item in value.items()
-            if not has_key(cls, name)
+            self._unknown(join(key, name), value[name], self._advice(cls, key, name))
+            for name in islice(unknown, _MOST_PROBLEMS)
         ]
         for setting in keys(cls):
             name = join(key, setting.name)
@@ -135,7 +141,7 @@ class _Reader:
         for name, item in value.items():
             if has_key(cls, name):
                 entries[name] = item
-            elif name != choice.key:
+            elif name != choice.key and len(unknown) < _MOST_PROBLEMS:
                 advice = self._foreign(choice, picked, key, name)
                 unknown.append(self._unknown(join(key, name), item, advice))
         settings, problems = self.table(cls, entries, key)
@@ -164,9 +170,10 @@ class _Reader:
         base = split(tp)[0]
         origin, arguments = get_origin(base), get_args(base)
         if origin is dict and isinstance(value, Mapping):
-            table = {n: self.read(arguments[1], v, join(key, n)) for n, v in value.items()}
-            problems = [problem for _, more in table.values() for problem in more]
-            return {name: entry for name, (entry, _) in table.items()}, problems
+            read, problems = self._each(
+                (arguments[1], item, join(key, name)) for name, item in value.items()
+            )
+            return dict(zip(value, read, strict=not problems)), problems
         fixed = origin is tuple and arguments[-1] is not Ellipsis
         if (
             origin is dict
@@ -175,11 +182,22 @@ class _Reader:
         ):
             return None, [self._mismatch(tp, value, key)]
         types = arguments if fixed else arguments[:1] * len(value)
-        items = [
-            self.read(item_type, item, f"{key}[{index}]")
+        read, problems = self._each(
+            (item_type, item, f"{key}[{index}]")
             for index, (item_type, item) in enumerate(zip(types, value, strict=True))
-        ]
-        return origin(item for item, _ in items), [problem for _, more in items for problem in more]
+        )
+        return origin(read), problems
+
+    def _each(self, entries: Iterable[tuple[Any, Any, str]]) -> tuple[list[Any], list[str]]:
+        """The entries, each a type, a value and a key, up to too many problems."""
+        read, problems = [], []
+        for tp, item, key in entries:
+            value, more = self.read(tp, item, key)
+            read.append(value)
+            problems += more
+            if len(problems) >= _MOST_PROBLEMS:
+                break
+        return read, problems
 
     def _literal(self, tp: Any, value: Any, key: str) -> Read:
         allowed = get_args(split(tp)[0])
@@ -310,7 +328,7 @@ def _rewriting(tp: Any, value: Any) -> str:
 
 
 def _other_forms(value: Any) -> Iterator[Any]:
-    if isinstance(value, str):
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER:
         with suppress(tomllib.TOMLDecodeError):
             yield tomllib.loads(f"value = {value.lower()}")["value"]
     elif isinstance(value, float) and value.is_integer():

@@ -14,6 +14,7 @@ from ..arguments import check_fields
 from ..data.codecs.text import TextCodec
 from ..data.glossary import Glossary
 from ..errors import DataError
+from ..file_limits import parse_json
 from ..search import Prefix
 from ..search.constraints import Constraints
 from ..tasks.term_constraints import make_constraints
@@ -84,10 +85,10 @@ def parse_request(line: str, location: str) -> TranslationRequest:
 def _decoded(line: str, location: str) -> Any:
     """The value of a line of JSON, all of whose text can be encoded."""
     try:
-        entry = json.loads(line)
+        entry = parse_json(line)
         if "\\u" in line:  # half of a character can be written only as an escape
             json.dumps(entry, ensure_ascii=False).encode()
-    except (json.JSONDecodeError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         raise DataError(
             f"{location}: not valid JSON ({error}); expected one object per line"
         ) from None
@@ -96,8 +97,8 @@ def _decoded(line: str, location: str) -> Any:
         raise DataError(
             f"{location}: {half} is half of a character; write both halves, or the character itself"
         ) from None
-    except ValueError:  # the interpreter reads no number of more than some thousand digits
-        raise DataError(f"{location}: a number of thousands of digits; expected texts") from None
+    except ValueError as error:
+        raise DataError(f"{location}: {error}; expected texts") from None
     return entry
 
 

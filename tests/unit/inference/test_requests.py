@@ -60,7 +60,7 @@ def test_only_a_source_is_needed():
         ),
         (
             '{"source": "a", "forbid": %s}' % ("7" * 5000),
-            "a number of thousands of digits; expected texts",
+            "a number of hundreds of digits; expected texts",
         ),
     ],
 )
