@@ -283,6 +283,11 @@ class ForkedWorker:
             raise WorkerKilled from None
         raise TimeoutError
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process is not None and self._process.is_alive()
+
     def kill(self) -> None:
         """Kills the process at once."""
         if self._process is not None:

@@ -13,6 +13,7 @@ from .config import Choice, OneOf
 from .config.messages import did_you_mean
 from .data.codecs.text import TextConfig
 from .data.config import DataConfig, columns_named, data_root, is_cut, learned_from
+from .data.held_out import hold_out
 from .errors import ConfigError, RunError
 from .models import FAMILIES
 from .models.finetuning import FinetuneConfig
@@ -96,10 +97,26 @@ class RunConfig:
                 f'tune.mode = "{self.tune.mode}" freezes weights, which are random without init; '
                 'set init = "run directory", or leave it out'
             )
-        if self.train.patience and self.data.valid is None:
+        if self.train.patience and self.data.valid == []:
             raise ValueError("train.patience needs validation data; set data.valid")
         self._check_dropout()
         self._check_positions()
+
+    def with_held_out(self) -> "tuple[RunConfig, str | None]":
+        """The settings with validation data, held out of the training data if there are none.
+
+        Returns:
+            Also the line that reports it; None if the run file names its own.
+        """
+        task, root = self.make_task(), Path(self.data.root or ".")
+        columns = task.columns_of(learned_from(self.data), root)
+        held_out = hold_out(self.data, columns, task.split_by, root, self.seed)
+        if held_out is None:
+            return self, None
+        try:
+            return replace(self, data=held_out.data), held_out.line
+        except ValueError as error:
+            raise ConfigError(f"{held_out.line}; {error}") from None
 
     @property
     def model_name(self) -> str:

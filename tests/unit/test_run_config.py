@@ -67,4 +67,5 @@ def test_the_metric_that_format_1_called_wer(tmp_path, number, metric):
     run = RunDir.create(tmp_path / "run", {}, "\n".join(lines))
     header = (run.path / "headway.json").read_text().replace('"format": 2', f'"format": {number}')
     (run.path / "headway.json").write_text(header)
+    (run.path / "manifest.json").unlink()
     assert load_run_config(RunDir.open(run.path)).train.metric == metric

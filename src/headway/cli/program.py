@@ -34,6 +34,7 @@ from . import (
     view,
 )
 from .evaluate import command
+from .flags import with_flags
 from .options import Grouped
 from .process_setup import end_process, keep_freed_memory, skip_meta_kernels, wait_asleep
 from .streams import log, utf8_output
@@ -181,7 +182,7 @@ def _explain(error: Exception, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, HeadwayError):
-        for line in str(error).splitlines():
+        for line in with_flags(str(error)).splitlines():
             log(f"error: {line}")
         return error.exit_code
     if isinstance(error, UsageError):

@@ -40,7 +40,7 @@ from .evaluation import (
 from .requests import check_length
 from .results import ScoredText
 
-CUT = "shorten it, or continue its end alone (--cut)"
+CUT = 'shorten it, or continue its end alone (`too_long="cut"`)'
 """The remedy for a prompt that is too long."""
 
 

@@ -235,7 +235,7 @@ class RequestEncoder:
         return make_constraints(self.target, require, forbid, location)
 
 
-SPLIT = "shorten it, or split long lines (--split)"
+SPLIT = 'shorten it, or split long lines (`too_long="split"`)'
 NO_SPACE = "put spaces into it: lines are split at spaces only"
 
 

@@ -22,7 +22,7 @@ from .base import Logged, TooLong
 from .predictor import Predictor
 from .requests import check_length
 
-CUT = "shorten it, or have it cut into parts (--cut)"
+CUT = 'shorten it, or have it cut into parts (`too_long="cut"`)'
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def load_weights(
 
 
 def _best_step(run: RunDir, last: int) -> int:
-    progress = run.load_checkpoint(last).state["progress"]
-    if progress["best"] is None:
+    progress = run.load_checkpoint(last).state.get("progress")
+    if not isinstance(progress, dict) or progress.get("best") is None:
         raise RunError(f"{run.path} was not validated and has no best weights; use {LAST}")
     return int(progress["best_step"])

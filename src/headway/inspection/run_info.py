@@ -1,6 +1,5 @@
 """Facts of a run directory, finished or not, as plain data. `headway info` prints them."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ from ..data.config import Corpus, as_corpora, column_of
 from ..models import FAMILIES, build_model
 from ..run_config import RunConfig, load_run_config
 from ..runs import RunDir
-from ..runs.directory import HEADER, IMPORTED_FROM, WEIGHTS
+from ..runs.directory import IMPORTED_FROM, WEIGHTS
 from ..tasks import TASKS
 from ..tasks.base import Task
 
@@ -35,7 +34,7 @@ def info(run: RunDir) -> dict[str, Any]:
         "seed": config.seed,
         "facts": run.facts,
         "headway": run.version,
-        "format": json.loads(run.read_text(HEADER))["format"],
+        "format": run.format,
     }
 
 
@@ -68,8 +67,8 @@ def _n_parameters(config: RunConfig, task: Task | None) -> int | None:
 def _data(run: RunDir, config: RunConfig) -> dict[str, Any]:
     """Files of each data set as named in the run file, and the keys of the prepared data."""
     keys = {}
-    if (run.path / "data.json").exists():
-        keys = json.loads(run.read_text("data.json"))
+    if run.expects("data.json"):
+        keys = run.read_json("data.json")
     sets = {
         name: {
             "files": [

@@ -63,7 +63,7 @@ def import_run(folder: str | Path, out: str | Path, pairs: bool = False) -> Impo
     imported = read_model(origin)
     if pairs and (imported.task_head is None or imported.task_head.form != "texts"):
         raise ConfigError(
-            f"--pairs is for labels and values of two texts, and {origin.path} is a model for task "
+            f"`pairs` is for labels and values of two texts, and {origin.path} is a model for task "
             f"{imported.task!r}; leave it out"
         )
     name = imported.architecture.name
@@ -82,7 +82,7 @@ def import_run(folder: str | Path, out: str | Path, pairs: bool = False) -> Impo
         with run.writing_codecs() as codecs:
             _task_with_codecs(config, imported, *tokenizers, pairs).save_codecs(codecs)
         run.save_weights(weights, "imported", 0)
-        run.log.append({"step": 0, "finished": True})
+        run.log.finish(0)
         # Last, because the run file makes the directory a run.
         run.write_text("run.toml", configs.to_toml(config))
     n_parameters = sum(tensor.numel() for tensor in weights.values())

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 
 from ..errors import RunError
 from .atomic import remove_directory, replacing_directory
+from .reading import parse_json, read_regular, require_regular, unreadable
 from .tensors import load_tensors, save_tensors
 
 TENSORS, STATE, MANIFEST = "tensors.safetensors", "state.json", "manifest.json"
@@ -89,7 +90,7 @@ def load_latest(folder: Path, warn: Callable[[str], None]) -> Checkpoint | None:
     if damages:
         raise RunError(
             f"no checkpoint in {folder} can be used ({'; '.join(damages)}); "
-            "restore one from a copy, or train again with another --out"
+            "restore one from a copy, or train again with another `out`"
         )
     return None
 
@@ -130,9 +131,7 @@ def steps_in(folder: Path) -> list[int]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise RunError(
-            f"{folder} cannot be read ({error.strerror}); check its permissions"
-        ) from error
+        raise unreadable(folder, error) from error
     return sorted(int(name[5:]) for name in names if re.fullmatch(r"step-(0|[1-9][0-9]*)", name))
 
 
@@ -140,9 +139,11 @@ def _load(path: Path, step: int) -> Checkpoint:
     _verify(path, step)
     try:
         tensors, _ = load_tensors(path / TENSORS)
-        state = json.loads((path / STATE).read_bytes())
+        state = parse_json(read_regular(path / STATE))
     except (OSError, ValueError, SafetensorError) as error:
         raise Damaged(f"cannot be read: {error}") from error
+    if not isinstance(state, dict):
+        raise Damaged(f"{STATE} is not a JSON object")
     return Checkpoint(step, tensors, state)
 
 
@@ -150,7 +151,7 @@ def _verify(path: Path, step: int) -> None:
     """Compares the manifest with the files; any difference is damage."""
     try:
         actual = _manifest(path, step)
-        expected = json.loads((path / MANIFEST).read_bytes())
+        expected = parse_json(read_regular(path / MANIFEST))
     except FileNotFoundError as error:
         raise Damaged(f"{Path(error.filename).name} is missing") from error
     except OSError as error:
@@ -172,6 +173,7 @@ def _manifest(path: Path, step: int) -> dict[str, Any]:
 
 
 def _checksum(path: Path) -> str:
+    require_regular(path)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
 

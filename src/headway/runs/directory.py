@@ -15,14 +15,15 @@ from typing import Any
 import torch
 
 from ..errors import RunError, own_version
-from ..file_limits import refuse_named_pipe
 from . import checkpoint, weights
 from .atomic import NEW, make_directory, replacing_directory, sweep, write_bytes
 from .checkpoint import Checkpoint
 from .disk_errors import explained
 from .lock import locked
 from .log import RunLog
+from .manifest import FILES, MANIFEST, Manifest, version_of
 from .older_formats import METRICS
+from .reading import parse_json, read_regular, unreadable
 from .tensors import n_bytes
 
 FORMAT = 2
@@ -42,7 +43,9 @@ AVERAGED_FROM = "averaged_from"
 NORMALISED = "normalised"
 """Whether a sentence encoder scales its vectors to length 1."""
 
-BEFORE_RUN_FILE = {LOCK, HEADER, NEW + HEADER, NEW + RUN_FILE}
+BEFORE_RUN_FILE = {LOCK} | {
+    prefix + name for name in (HEADER, MANIFEST, RUN_FILE) for prefix in ("", NEW)
+} - {RUN_FILE}
 
 
 class RunDir:
@@ -64,6 +67,7 @@ class RunDir:
         self.format = format
         self.renamed_metrics = METRICS.get(format, {})
         self.log = RunLog(path / LOG, self.renamed_metrics)
+        self.manifest = Manifest(path)
 
     @classmethod
     def create(
@@ -83,6 +87,7 @@ class RunDir:
             make_directory(run.path)
         with run.lock():
             _require_vacant(run.path)  # again: another process may have been faster
+            run.manifest.path.unlink(missing_ok=True)  # of a killed start
             run.record_facts(facts)
             if run_file is not None:
                 run.write_text(RUN_FILE, run_file)
@@ -90,20 +95,22 @@ class RunDir:
 
     @classmethod
     def open(cls, path: str | Path) -> "RunDir":
-        """An existing run, written by this or an older headway.
+        """An existing run, written by this or an older headway; its files are checked.
+
+        Files that only resuming needs are checked when they are read, as are weights.
 
         Raises:
-            RunError: there is no run, or one without run file, or one that cannot be read.
+            RunError: there is no run, or one without run file, or one that is damaged.
         """
         path = Path(path)
         try:
             _require_started(path)
-            content = (path / HEADER).read_bytes()
+            content = read_regular(path / HEADER)
         except OSError as error:
-            raise RunError(
-                f"{path} cannot be read ({error.strerror}); check its permissions"
-            ) from error
-        return cls(path, *_parse_header(path / HEADER, content))
+            raise unreadable(Path(error.filename or path), error) from error
+        run = cls(path, *_parse_header(path / HEADER, content))
+        run.manifest.check(HEADER, RUN_FILE)
+        return run
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -117,6 +124,7 @@ class RunDir:
                 stack.enter_context(locked(self.path / LOCK))
                 sweep(self.path)
                 sweep(self.checkpoint_folder)
+                self.manifest.settle()
             yield
 
     def record_facts(self, facts: Mapping[str, Any]) -> None:
@@ -132,26 +140,52 @@ class RunDir:
     def write_text(self, name: str, text: str) -> None:
         content = text.encode("utf-8")
         with explained(self.path, name, len(content)):
-            write_bytes(self.path / name, content)
+            if name not in FILES:
+                write_bytes(self.path / name, content)
+                return
+            with self.manifest.replacing({name: version_of(content)}):
+                write_bytes(self.path / name, content)
 
     def read_text(self, name: str) -> str:
+        """The text of a file.
+
+        Raises:
+            RunError: it is missing or damaged.
+        """
         path = self.path / name
-        refuse_named_pipe(path, RunError)
         try:
-            return path.read_bytes().decode("utf-8")
+            content = self.manifest.read(name) if name in FILES else read_regular(path)
+            return content.decode("utf-8")
         except FileNotFoundError as error:
             raise RunError(
                 f"{self.path} has no {name}; "
-                "restore it from a copy, or train again with another --out"
+                "restore it from a copy, or train again with another `out`"
             ) from error
         except OSError as error:
-            raise RunError(
-                f"{path} cannot be read ({error.strerror}); check its permissions"
-            ) from error
+            raise unreadable(path, error) from error
         except UnicodeDecodeError as error:
             raise RunError(
                 f"{path} is damaged (byte {error.start} is not UTF-8); restore it from a copy"
             ) from error
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """The JSON object in a file.
+
+        Raises:
+            RunError: it is missing or damaged.
+        """
+        text = self.read_text(name)
+        try:
+            value = parse_json(text)
+        except ValueError as error:
+            raise _damaged(self.path / name, str(error)) from None
+        if not isinstance(value, dict):
+            raise _damaged(self.path / name, f"a JSON {type(value).__name__}, not an object")
+        return value
+
+    def expects(self, name: str) -> bool:
+        """Whether a file exists, or should exist: reading a missing one then is an error."""
+        return (self.path / name).exists() or self.manifest.lists(name)
 
     @property
     def codecs(self) -> Path:
@@ -161,8 +195,13 @@ class RunDir:
     @contextmanager
     def writing_codecs(self) -> Iterator[Path]:
         """An empty folder to save codecs into, which becomes `codecs` on a clean exit."""
-        with explained(self.path, self.codecs.name, None), replacing_directory(self.codecs) as path:
+        with (
+            explained(self.path, self.codecs.name, None),
+            ExitStack() as after,
+            replacing_directory(self.codecs) as path,
+        ):
             yield path
+            after.enter_context(self.manifest.replacing(self.manifest.replacing_folder(path)))
 
     @property
     def checkpoint_folder(self) -> Path:
@@ -187,7 +226,7 @@ class RunDir:
             counts: whether a step counts towards `keep`; the others are removed at the next save.
         """
         text = checkpoint.encode_state(state)
-        self.log.sync()
+        self.log.seal()
         name = f"{self.checkpoint_folder.name}/step-{step}"
         with explained(self.path, name, n_bytes(tensors) + len(text)):
             checkpoint.save_checkpoint(self.checkpoint_folder, step, tensors, text, keep, counts)
@@ -227,7 +266,8 @@ class RunDir:
         """The initial weights, if they are those of another run."""
         if not (self.path / INIT).exists():
             return None
-        return weights.load_weights(self.path / INIT)[0]
+        remedy = "restore it from a copy, or train again with another `out`"
+        return weights.load_weights(self.path / INIT, remedy)[0]
 
     def has_weights(self) -> bool:
         """Whether the weights to use exist and are undamaged."""
@@ -243,7 +283,19 @@ class RunDir:
         Raises:
             RunError: there are none, or they are damaged.
         """
-        return weights.load_weights(self.path / WEIGHTS)
+        return weights.load_weights(self.path / WEIGHTS, self._weights_remedy())
+
+    def _weights_remedy(self) -> str:
+        """What to do without the weights to use; only trained runs can write them again."""
+        if IMPORTED_FROM in self.facts:
+            return f"restore it from a copy, or import {self.facts[IMPORTED_FROM]} again"
+        if AVERAGED_FROM in self.facts:
+            return f"restore it from a copy, or average {self.facts[AVERAGED_FROM]} again"
+        return f"restore it from a copy, or write it with `headway resume {self.path}`"
+
+
+def _damaged(path: Path, reason: str) -> RunError:
+    return RunError(f"{path} is damaged ({reason}); restore it from a copy")
 
 
 def _require_vacant(path: Path) -> None:
@@ -253,42 +305,41 @@ def _require_vacant(path: Path) -> None:
     except FileNotFoundError:
         return
     except NotADirectoryError as error:
-        raise RunError(f"{path} is not a directory; choose another --out") from error
+        raise RunError(f"{path} is not a directory; choose another `out`") from error
     except OSError as error:
-        raise RunError(f"{path} cannot be read ({error.strerror}); choose another --out") from error
+        raise RunError(f"{path} cannot be read ({error.strerror}); choose another `out`") from error
     if {HEADER, RUN_FILE} <= names:
         raise RunError(
             f"{path} already holds a run; continue it with `headway resume {path}`, "
-            "or choose another --out"
+            "or choose another `out`"
         )
     foreign = sorted(names - BEFORE_RUN_FILE)
     if foreign:
         listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
-        raise RunError(f"{path} is not empty (it holds {listed}); choose another --out")
+        raise RunError(f"{path} is not empty (it holds {listed}); choose another `out`")
 
 
 def _require_started(path: Path) -> None:
     if not path.exists():
-        raise RunError(f"{path} does not exist; give the directory that was --out in training")
+        raise RunError(f"{path} does not exist; give the directory that was `out` in training")
     if not path.is_dir():
-        raise RunError(f"{path} is a file; give the directory that was --out in training")
+        raise RunError(f"{path} is a file; give the directory that was `out` in training")
     names = {entry.name for entry in path.iterdir()}
     if names & BEFORE_RUN_FILE and names <= BEFORE_RUN_FILE:
         raise RunError(
-            f"{path} holds a run that was stopped before it started; "
-            f"start it again with `headway train RUN.toml --out {path}`"
+            f"{path} holds a run that was stopped before it started; train into it again"
         )
     if HEADER not in names:
         raise RunError(
             f"{path} is not a run directory (it has no {HEADER}); "
-            "give the directory that was --out in training"
+            "give the directory that was `out` in training"
         )
 
 
 def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any], int]:
     """The version, facts and format of a header in a format that this headway reads."""
     try:
-        header = json.loads(content)
+        header = parse_json(content)
         number, writer = header["format"], header["headway"]
         is_valid = isinstance(number, int) and number >= 1 and isinstance(writer, str)
     except (ValueError, KeyError, TypeError):
@@ -300,6 +351,6 @@ def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any], int]
         )
     if not is_valid or not isinstance(header.get("facts"), dict):
         raise RunError(
-            f"{path} is damaged; restore it from a copy, or train again with another --out"
+            f"{path} is damaged; restore it from a copy, or train again with another `out`"
         )
     return writer, header["facts"], number

@@ -12,6 +12,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from .reading import require_regular
+
 METADATA = "__metadata__"
 
 
@@ -47,8 +49,10 @@ def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """The tensors of a file, on the CPU, and its metadata.
 
     Raises:
+        OSError: the file is missing or is no file.
         SafetensorError: the file is not whole.
     """
+    require_regular(path)
     with safe_open(path, framework="pt") as file:
         names = file.keys()
         return {name: file.get_tensor(name) for name in names}, file.metadata() or {}

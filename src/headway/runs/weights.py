@@ -13,10 +13,10 @@ from safetensors import SafetensorError
 
 from ..errors import RunError
 from .atomic import replacing_file
+from .reading import unreadable
 from .tensors import load_tensors, save_tensors, update_digest
 
 CHECKSUM = "blake2b"
-REMEDY = "restore it from a copy, or `headway resume` the run to write it again"
 
 
 def save_weights(
@@ -27,8 +27,11 @@ def save_weights(
         save_tensors(staging, tensors, signed)
 
 
-def load_weights(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+def load_weights(path: Path, remedy: str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """The tensors and the metadata given to `save_weights`.
+
+    Args:
+        remedy: what to do about a missing or damaged file, for the message.
 
     Raises:
         RunError: the file is missing, unreadable or damaged.
@@ -37,18 +40,17 @@ def load_weights(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
         tensors, metadata = load_tensors(path)
     except FileNotFoundError as error:
         raise RunError(
-            f"{path.parent} has no weights yet ({path.name} is missing); "
-            f"train it further with `headway resume {path.parent}`"
+            f"{path.parent} has no weights yet ({path.name} is missing); {remedy}"
         ) from error
     except OSError as error:
-        raise RunError(f"{path} cannot be read ({error}); check its permissions") from error
+        raise unreadable(path, error) from error
     except (SafetensorError, ValueError) as error:
-        raise RunError(f"{path} is damaged ({error}); {REMEDY}") from error
+        raise RunError(f"{path} is damaged ({error}); {remedy}") from error
     checksum = metadata.pop(CHECKSUM, None)
     if checksum is None:
-        raise RunError(f"{path} is damaged (its checksum is missing); {REMEDY}")
+        raise RunError(f"{path} is damaged (its checksum is missing); {remedy}")
     if checksum != _checksum(tensors, metadata):
-        raise RunError(f"{path} is damaged (it does not match its checksum); {REMEDY}")
+        raise RunError(f"{path} is damaged (it does not match its checksum); {remedy}")
     return tensors, metadata
 
 

@@ -22,6 +22,9 @@ Engines = Mapping[str, Engine]
 Batch = tuple[BatchKey, list[Any]]
 MOST_WORKERS = 4
 """Processes by default, at most: each has its own working memory."""
+TRIES, TRIES_ALONE = 2, 5
+"""How often a batch of several texts, and of one text, is computed if the process is killed. Then a
+batch is halved, which helps if memory is short; a single text is answered with an error."""
 
 
 class WorkerError(Exception):
@@ -127,15 +130,18 @@ class ForkedWorkers:
             worker.kill()
 
     def _outcome(self, worker: ForkedWorker, batch: Batch) -> Any:
-        """Answers or a `WorkFailure`, waited for; from a new process if the first one is killed."""
+        """Answers or a `WorkFailure`, waited for; from a new process if one is killed."""
+        tries = TRIES if len(batch[1]) > 1 else TRIES_ALONE
+        if not worker.is_alive:  # it was killed while it was idle: no fault of this batch
+            worker.kill()
         try:
-            for _ in range(2):
+            for _ in range(tries):
                 try:
                     worker.send(batch)
                     return worker.receive(self._patience)
                 except WorkerKilled:
                     worker.kill()  # whatever is left of it
-            reason = "was killed twice, perhaps for lack of memory"
+            reason = f"was killed {tries} times, perhaps for lack of memory"
         except TimeoutError:
             worker.kill()
             reason = f"did not answer for {self._patience:.0f} s"

@@ -74,6 +74,7 @@ class Answer(Task):
     trained_class = "headway.inference.question_answering:Answerer"
     config_class = AnswerConfig
     columns = ("question", "context", "answers")
+    split_by = "context"  # which has several questions
     needs = frozenset({"read"})
     family = "encoder"
     lengths = ("window",)

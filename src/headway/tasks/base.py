@@ -188,6 +188,8 @@ class Task(IndependentColumns, ABC):
         optional: columns that may be missing.
         needs: abilities that a family must have.
         has_source: whether a batch has a source besides the target.
+        split_by: the column by whose text rows are divided into training and validation data. By
+            default the first.
         in_sentences: whether every row is a document, stored in blocks with the starts of its
             sentences.
         starts_with_bos: whether source texts start with BOS, whatever `[text]` says.
@@ -209,6 +211,7 @@ class Task(IndependentColumns, ABC):
     optional: ClassVar[frozenset[str]] = frozenset()
     needs: ClassVar[frozenset[Ability]]
     has_source: ClassVar[bool] = True
+    split_by: ClassVar[str | None] = None
     in_sentences: ClassVar[bool] = False
     starts_with_bos: ClassVar[bool] = False
     family: ClassVar[str]
@@ -254,9 +257,11 @@ class Task(IndependentColumns, ABC):
         """The metric that `train.metric = "auto"` means for some validation data."""
         return self.validated[0]
 
-    @property
-    def comparison_metric(self) -> str:
-        """The metric for comparing runs; never the loss, which depends on the vocabulary."""
+    def comparison_metric(self, references: Iterable[str]) -> str:
+        """The metric for comparing runs on some references, the values of the last column.
+
+        It is never the loss, which depends on the vocabulary.
+        """
         return next(name for name in self.validated if name != "loss")
 
     def prefers_less(self, metric: str) -> bool:
@@ -299,6 +304,10 @@ class Task(IndependentColumns, ABC):
         Its other codecs are fitted to the training data.
         """
         return self.load_codecs(folder)
+
+    def with_classes_of(self, rows: Rows) -> Self:
+        """The task with codecs that also know the classes of more rows than it was fitted to."""
+        return self
 
     @abstractmethod
     def save_codecs(self, folder: Path) -> None:

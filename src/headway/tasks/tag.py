@@ -65,6 +65,9 @@ class Tag(Task):
         tags = TagCodec.fit(row[1] for row in rows())
         return self.with_codecs(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
 
+    def with_classes_of(self, rows: Rows) -> Self:
+        return self.with_codecs(self.codec, TagCodec.fit(row[1] for row in rows()))
+
     def save_codecs(self, folder: Path) -> None:
         """Writes `tokenizer.json` and `tags.json`."""
         self.codec.save(folder / "tokenizer.json")

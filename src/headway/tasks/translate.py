@@ -4,7 +4,7 @@ Two text columns with their tokenizers, teacher-forced cross-entropy, search, an
 translation. Any mapping of a line to a line is this task: dates, spellings, commands.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -132,6 +132,9 @@ class Translate(Task):
     def fitting_metric(self, store: Store) -> str:
         indices = range(0, len(store), max(1, len(store) // SAMPLE))
         return fitting_metric([self.target.decode(store["target"][i].tolist()) for i in indices])
+
+    def comparison_metric(self, references: Iterable[str]) -> str:
+        return fitting_metric(list(references))
 
     def validator(
         self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig

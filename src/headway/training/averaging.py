@@ -53,7 +53,7 @@ def average(path: str | Path, last: int, out: str | Path) -> list[int]:
             shutil.copytree(run.codecs, folder, dirs_exist_ok=True)
         new.write_text("data.json", run.read_text("data.json"))
         new.save_weights(tensors, f"average of steps {', '.join(map(str, steps))}", steps[-1])
-        new.log.append({"step": steps[-1], "finished": True})
+        new.log.finish(steps[-1])
         # Last, because it makes the directory a run; written in the current format.
         new.write_text("run.toml", configs.to_toml(config))
     return steps

@@ -8,6 +8,7 @@ import torch
 
 from ..data.config import Corpus, as_corpora
 from ..device import pick_device
+from ..errors import RunError
 from ..run_config import RunConfig
 from ..runs import RunDir
 from .distributed import Processes
@@ -58,9 +59,12 @@ class TrainingContext:
     def log_end(self, step: int) -> None:
         """Logs that the run is finished."""
         if self.group.is_first:
-            self.run.log.append({"step": step, "finished": True})
+            self.run.log.finish(step)
 
     def is_finished(self) -> bool:
-        """Whether the log says that the run is finished."""
-        records = self.run.log.read()
+        """Whether the log says that the run is finished; a damaged one does not."""
+        try:
+            records = self.run.log.read()
+        except RunError:
+            return False
         return bool(records) and records[-1].get("finished") is True

@@ -32,7 +32,7 @@ def count_run(
         )
     config = resolve_model(context.config, task, len(training.store))
     context.run.write_text("run.toml", configs.to_toml(config))
-    context.run.log.cut(-1)
+    context.run.log.cut(-1, context.display.note)
     try:
         sequences = task.sequences(training.store)
         model = family.count(config.model, task.vocabularies, sequences)

@@ -18,6 +18,7 @@ from ..models import FAMILIES, build_model
 from ..models.finetuning import tune
 from ..models.state_dict import set_weights
 from ..run_config import RunConfig
+from ..runs import RunDir
 from ..tasks.base import Task
 from .batch_stream import BatchStream
 from .config import TrainConfig
@@ -65,10 +66,10 @@ def restore_checkpoint(context: TrainingContext, job: TrainingJob) -> None:
     saved = context.run.latest_checkpoint(context.display.note)
     if saved is not None:
         unpack(saved.tensors, job.model, job.updater.optimizer, job.average)
-        job.progress = Progress.from_json(saved.state["progress"])
+        job.progress = Progress.from_json(saved.state.get("progress", {}))
         context.display.note(f"continuing after step {saved.step} of {job.total}")
     if context.group.is_first:
-        context.run.log.cut(job.progress.step if saved else -1)
+        context.run.log.cut(job.progress.step if saved else -1, context.display.note)
 
 
 class _JobBuilder:
@@ -131,6 +132,11 @@ def _build_model(context: TrainingContext, config: RunConfig, task: Task) -> Any
     """The model with its initial weights; weights that are not trained are frozen."""
     model = build_model(config.model, task.vocabularies)
     tensors = context.run.load_init()
+    if tensors is None and config.init is not None:
+        raise RunError(
+            f"{context.run.path} has no init.safetensors, the weights it started from; restore it "
+            "from a copy, or train again with another `out`"
+        )
     if tensors is None:
         return model
     whole = with_new_parts(model, tensors, pooler=has_pooler(config.model))
@@ -164,7 +170,7 @@ def _with_length(
 ) -> TrainConfig:
     """The settings with the number of updates, warm-up and validations, planned once per run."""
     run = context.run
-    if context.group.is_first and not (run.path / PLAN).exists():
+    if context.group.is_first and not _has_plan(context, settings):
         if settings.minutes:
             context.display.note(f"measuring the number of updates in {settings.minutes:g} minutes")
         trial = replace(settings, steps=1, warmup=1)
@@ -174,10 +180,60 @@ def _with_length(
         planned = fill_length(settings, n_examples, n_batches, measure, is_warm)
         _warn_of_short_budget(context, planned)
         planned = replace(planned, metric=builder.metric(settings))
-        chosen = {name: getattr(planned, name) for name in PLANNED}
-        run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
+        _write_plan(run, planned)
     context.group.wait()
-    return replace(settings, **json.loads(run.read_text(PLAN)))
+    return replace(settings, **_read_plan(run))
+
+
+def _write_plan(run: RunDir, planned: TrainConfig) -> None:
+    chosen = {name: getattr(planned, name) for name in PLANNED}
+    run.write_text(PLAN, json.dumps(chosen, indent=2) + "\n")
+
+
+def _has_plan(context: TrainingContext, settings: TrainConfig) -> bool:
+    """Whether the run has a plan. A damaged or missing one is made again, exactly.
+
+    A run with a checkpoint has the planned values in its run file as well. Before that, nothing
+    depends on the plan and a new one will do.
+
+    Raises:
+        RunError: the two files disagree.
+    """
+    run, is_trained = context.run, bool(context.run.checkpoints())
+    if not run.expects(PLAN) and not is_trained:
+        return False
+    try:
+        plan = _read_plan(run)
+    except RunError:
+        source = "from run.toml" if is_trained else "anew"
+        context.display.note(f"{run.path / PLAN} is missing or damaged; planned {source}")
+        if is_trained:
+            _write_plan(run, settings)
+        return is_trained
+    for name, value in plan.items():
+        if is_trained and value != getattr(settings, name):
+            raise RunError(
+                f"train.{name} is {getattr(settings, name)} in {run.path}/run.toml and {value} in "
+                f"{PLAN}; restore the file that was changed"
+            )
+    return True
+
+
+def _read_plan(run: RunDir) -> dict[str, Any]:
+    """The plan of a run.
+
+    Raises:
+        RunError: it is missing or damaged.
+    """
+    plan = run.read_json(PLAN)
+    planned = {name: value for name, value in plan.items() if value is not None}
+    try:
+        settings = configs.parse(planned, TrainConfig, str(run.path / PLAN))
+    except ConfigError as error:
+        raise RunError(str(error)) from None
+    if not settings.steps or not plan.keys() <= set(PLANNED):
+        raise RunError(f"{run.path / PLAN} is damaged; restore it from a copy")
+    return plan
 
 
 def _warn_of_short_budget(context: TrainingContext, planned: TrainConfig) -> None:

@@ -77,6 +77,8 @@ def fit(job: TrainingJob) -> None:
     """Trains from `job.progress` to the end and saves the weights to use."""
     tensorboard = job.config.tensorboard and job.processes.is_first
     clock = ThroughputLog(job.progress, Journal(job.run, tensorboard, job.progress.step))
+    if job.progress.best is not None and _keeps_best(job) and not _restore_best(job):
+        job.display.note(f"warning: {_lost_best(job)}")
     try:
         with _signals() as caught:
             if not _is_over(job):
@@ -255,9 +257,12 @@ def _evaluate(job: TrainingJob, clock: ThroughputLog) -> None:
 def _save_weights(
     job: TrainingJob, tensors: dict[str, Tensor], rule: str, step: int | None = None
 ) -> None:
-    if job.average is not None:
-        rule += f", moving average {job.config.ema}"
-    job.run.save_weights(merged(tensors), rule, step or job.progress.step)
+    job.run.save_weights(merged(tensors), _rule(job, rule), step or job.progress.step)
+
+
+def _rule(job: TrainingJob, rule: str) -> str:
+    """The rule that chose the weights, with the moving average if there is one."""
+    return rule if job.average is None else f"{rule}, moving average {job.config.ema}"
 
 
 def _checkpoint(job: TrainingJob, clock: ThroughputLog) -> None:
@@ -306,26 +311,68 @@ def _finish(job: TrainingJob) -> None:
     """Writes the weights to use, unless the best validation has already."""
     if not job.processes.is_first:
         return
-    prefix = "average" if job.average else "model"
     if job.config.average > 1:
-        regular = [step for step in job.run.checkpoints() if job.config.plans_checkpoint(step)]
-        steps = [step for step in regular[-job.config.average :] if _is_whole(job, step)]
-        rule = "average of steps " + ", ".join(map(str, steps))
-        _save_weights(job, average_checkpoints(job.run, steps, prefix), rule)
-    elif job.validator is None or job.config.choose == "last":
+        _save_average(job)
+    elif not _keeps_best(job):
         own = job.average.tensors if job.average else weights_of(job.model)
         _save_weights(job, own, "last")
-    elif not job.run.has_weights() and _is_whole(job, job.progress.best_step):
-        best = job.progress.best_step
-        tensors = group(job.run.load_checkpoint(best).tensors, prefix)
-        _save_weights(job, tensors, f"best by {job.validator.metric}", best)
+    elif not _restore_best(job):
+        raise RunError(
+            f"{_lost_best(job)}; restore model.safetensors from a copy, use the last weights "
+            '(`weights="last"`), or train again with another `out`'
+        )
     _warn_of_poor_weights(job)
+
+
+def _keeps_best(job: TrainingJob) -> bool:
+    """Whether the weights to use are those of the best validation."""
+    return job.validator is not None and job.config.choose == "best" and job.config.average == 1
+
+
+def _save_average(job: TrainingJob) -> None:
+    """Writes the average of the last checkpoints; one that was written before stays."""
+    last, run = job.progress.step, job.run
+    steps = [s for s in run.checkpoints() if s == last or job.config.plans_checkpoint(s)]
+    steps = steps[-job.config.average :]
+    if run.has_weights() and run.load_weights()[1]["rule"] == _rule(job, _average_of(steps)):
+        return
+    whole = [step for step in steps if _is_whole(job, step)]
+    prefix = "average" if job.average else "model"
+    _save_weights(job, average_checkpoints(run, whole, prefix), _average_of(whole))
+
+
+def _average_of(steps: list[int]) -> str:
+    return "average of steps " + ", ".join(map(str, steps))
+
+
+def _restore_best(job: TrainingJob) -> bool:
+    """Writes missing or damaged weights again from their checkpoint; whether they are there now."""
+    best, run = job.progress.best_step, job.run
+    if not job.processes.is_first or run.has_weights():
+        return True
+    if best not in run.checkpoints() or not _is_whole(job, best):
+        return False
+    assert job.validator is not None
+    tensors = group(run.load_checkpoint(best).tensors, "average" if job.average else "model")
+    _save_weights(job, tensors, f"best by {job.validator.metric}", best)
+    job.display.note(
+        f"model.safetensors was missing or damaged; written again from checkpoint step-{best}"
+    )
+    return True
+
+
+def _lost_best(job: TrainingJob) -> str:
+    kept = ", ".join(map(str, job.run.checkpoints()))
+    return (
+        f"{job.run.path}/model.safetensors is missing or damaged, and there is no whole checkpoint "
+        f"of its step {job.progress.best_step} to write it from (there are those of {kept})"
+    )
 
 
 def _warn_of_poor_weights(job: TrainingJob) -> None:
     """Says so if the kept weights may be no good although they are the best."""
     progress, config = job.progress, job.config
-    if job.validator is None or config.choose == "last" or config.average > 1:
+    if job.validator is None or not _keeps_best(job):
         return
     metric = job.validator.metric
     if progress.best == 0 and not job.validator.lower_is_better:
@@ -337,7 +384,7 @@ def _warn_of_poor_weights(job: TrainingJob) -> None:
         job.display.note(
             f"warning: the kept weights are those of the first validation (step "
             f"{progress.best_step}): {metric} was never better; set a lower train.lr, or use the "
-            "last weights (--weights last)"
+            'weights "last"'
         )
 
 

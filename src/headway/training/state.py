@@ -60,12 +60,17 @@ class Progress:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Progress":
+        is_whole = isinstance(data, Mapping) and all(
+            isinstance(value, int | float | None) for value in data.values()
+        )
+        if not is_whole:
+            raise RunError("the checkpoint's state is damaged; train again with another `out`")
         names = {field.name for field in fields(cls)}
         if odd_names := (set(data) ^ names) - {"best_loss", "is_ended"}:  # not in format 1
             odd = ", ".join(sorted(odd_names))
             raise RunError(
                 f"the checkpoint's state does not fit this headway: {odd}; resume with the headway "
-                "that wrote it, or train again with another --out"
+                "that wrote it, or train again with another `out`"
             )
         return cls(**{"best_loss": EARLIEST, **data})
 

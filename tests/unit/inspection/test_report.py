@@ -124,9 +124,14 @@ def test_what_the_caller_gives_is_shown_instead(copy: RunDir) -> None:
     assert "headway translate" not in page
 
 
+def replace_log(copy: RunDir, text: str) -> None:
+    (copy.path / "manifest.json").unlink()
+    copy.write_text("log.jsonl", text)
+
+
 def test_a_run_that_was_stopped_says_how_to_go_on(copy: RunDir) -> None:
     records = [record for record in copy.log.read() if record["step"] <= 4]
-    copy.write_text("log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    replace_log(copy, "".join(json.dumps(record) + "\n" for record in records))
     page = written(copy)
     assert "Not finished: the log ends at step 4 of 6." in page
     assert f"headway resume &#39;{copy.path}&#39;" in page
@@ -143,7 +148,7 @@ def test_a_run_without_weights_shows_what_was_logged(copy: RunDir) -> None:
 
 def test_a_run_that_has_only_begun(copy: RunDir) -> None:
     (copy.path / "model.safetensors").unlink()
-    (copy.path / "log.jsonl").unlink()
+    replace_log(copy, "")
     page = written(copy)
     assert "Not finished: the log ends at step 0 of 6." in page
     assert '<h2 dir="auto">Training</h2>' not in page
@@ -155,7 +160,7 @@ def test_a_history_keeps_the_moments_of_change(copy: RunDir) -> None:
         {"step": step, "minutes": step / 4, "samples": [["in", output, "b"]]}
         for step, output in enumerate(outputs, 1)
     ]
-    copy.write_text("log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    replace_log(copy, "".join(json.dumps(record) + "\n" for record in records))
     table = written(copy).partition("Outputs while it learned")[2].partition("</table>")[0]
     shown = [part.partition("<")[0] for part in table.split('<td class="number">')[1:]]
     assert shown == ["1", "0.2", "3", "0.8", "5", "1.2"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from headway.data.config import Corpus
+from headway.errors import RunError
 from headway.inspection.run_info import _files, best_validation, info
 from headway.run_config import load_run_config
 from headway.runs import RunDir
@@ -20,6 +21,8 @@ def run(folder, tmp_path):
 
 
 def log(run, *records):
+    """Replaces the log; without manifest nobody minds."""
+    (run.path / "manifest.json").unlink(missing_ok=True)
     run.write_text("log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
 
 
@@ -44,6 +47,9 @@ def test_files_are_named_as_in_the_run_file(run, folder):
     assert data["train"]["key"] is not None
     assert "valid" not in data
     (run.path / "data.json").unlink()
+    with pytest.raises(RunError, match=r"has no data.json; restore it from a copy"):
+        info(run)
+    (run.path / "manifest.json").unlink()  # as in older runs
     assert info(run)["data"]["train"]["key"] is None
 
 

@@ -37,7 +37,7 @@ def test_what_was_created_can_be_opened(tmp_path: Path) -> None:
 
 def test_an_empty_directory_may_become_a_run(tmp_path: Path) -> None:
     RunDir.create(tmp_path, {})
-    assert sorted(os.listdir(tmp_path)) == ["headway.json", "lock"]
+    assert sorted(os.listdir(tmp_path)) == ["headway.json", "lock", "manifest.json"]
 
 
 def test_facts_can_be_recorded_anew(run: RunDir) -> None:
@@ -48,7 +48,7 @@ def test_facts_can_be_recorded_anew(run: RunDir) -> None:
 def test_create_refuses_a_run(run: RunDir) -> None:
     assert message_of_create(run.path) == (
         f"{run.path} already holds a run; continue it with `headway resume {run.path}`, "
-        "or choose another --out"
+        "or choose another `out`"
     )
 
 
@@ -56,7 +56,7 @@ def test_create_refuses_foreign_files_and_leaves_no_trace(tmp_path: Path) -> Non
     for name in ("a.txt", ".new-b"):
         (tmp_path / name).write_text("mine")
     assert message_of_create(tmp_path) == (
-        f"{tmp_path} is not empty (it holds .new-b, a.txt); choose another --out"
+        f"{tmp_path} is not empty (it holds .new-b, a.txt); choose another `out`"
     )
     for name in ("c", "d"):
         (tmp_path / name).write_text("mine")
@@ -67,7 +67,7 @@ def test_create_refuses_foreign_files_and_leaves_no_trace(tmp_path: Path) -> Non
 def test_create_refuses_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        assert message_of_create(path) == f"{path} is not a directory; choose another --out"
+        assert message_of_create(path) == f"{path} is not a directory; choose another `out`"
 
 
 def test_create_refuses_a_place_somebody_is_starting_in(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_create_refuses_a_place_somebody_is_starting_in(tmp_path: Path) -> None:
 
 
 def test_open_says_what_is_wrong_with_the_place(tmp_path: Path) -> None:
-    hint = "give the directory that was --out in training"
+    hint = "give the directory that was `out` in training"
     path = tmp_path / "x"
     assert message_of_open(path) == f"{path} does not exist; {hint}"
     path.write_text("")
@@ -106,7 +106,7 @@ def test_a_damaged_header(run: RunDir, header: bytes) -> None:
     (run.path / "headway.json").write_bytes(header)
     assert message_of_open(run.path) == (
         f"{run.path}/headway.json is damaged; restore it from a copy, "
-        "or train again with another --out"
+        "or train again with another `out`"
     )
 
 
@@ -123,9 +123,10 @@ def test_texts_that_are_missing_or_damaged(run: RunDir) -> None:
     with pytest.raises(RunError) as caught:
         run.read_text("report.html")
     assert str(caught.value) == (
-        f"{run.path} has no report.html; restore it from a copy, or train again with another --out"
+        f"{run.path} has no report.html; restore it from a copy, or train again with another `out`"
     )
     (run.path / "run.toml").write_bytes(b"ab\xff")
+    (run.path / "manifest.json").unlink()
     with pytest.raises(RunError, match=r"run.toml is damaged \(byte 2 is not UTF-8\); restore"):
         run.read_text("run.toml")
 
@@ -142,14 +143,13 @@ def test_a_killed_start_is_recognised_and_taken_over(tmp_path: Path) -> None:
             continue
         if path.exists() and os.listdir(path):
             assert message_of_open(path) == (
-                f"{path} holds a run that was stopped before it started; "
-                f"start it again with `headway train RUN.toml --out {path}`"
+                f"{path} holds a run that was stopped before it started; train into it again"
             ), point
             kinds.add("begun")
         run = RunDir.create(path, {"n": 2})
         run.write_text("run.toml", "again")
         assert RunDir.open(path).facts == {"n": 2}
-        assert sorted(os.listdir(path)) == ["headway.json", "lock", "run.toml"]
+        assert sorted(os.listdir(path)) == ["headway.json", "lock", "manifest.json", "run.toml"]
     assert kinds == {"run", "begun"}
 
 
@@ -172,10 +172,12 @@ def test_a_kill_leaves_the_old_file_or_the_new(run: RunDir) -> None:
     def write_all(path: Path) -> None:
         run = RunDir.open(path)
         with run.lock():
-            run.log.cut(20)
+            run.log.cut(20, pytest.fail)
             with run.writing_codecs() as folder:
                 (folder / "tokenizer.json").write_text("new")
             run.write_text("report.html", "new")
+            run.write_text("plan.json", "{}")
+            run.record_facts({"torch": "3"})
 
     seen = set()
     for point, path in kill_everywhere(run.path, write_all):
@@ -184,6 +186,15 @@ def test_a_kill_leaves_the_old_file_or_the_new(run: RunDir) -> None:
             assert not list(path.glob(".*")), point
         steps = [record["step"] for record in after.log.read()]
         codec = (after.codecs / "tokenizer.json").read_text()
-        seen.add((len(steps), codec, (path / "report.html").exists()))
+        plan = after.read_json("plan.json") if after.expects("plan.json") else None
+        report = (path / "report.html").exists()
+        seen.add((len(steps), codec, report, plan is not None, after.facts["torch"]))
         shutil.rmtree(path)
-    assert seen == {(3, "old", False), (2, "old", False), (2, "new", False), (2, "new", True)}
+    assert seen == {
+        (3, "old", False, False, "2.13"),
+        (2, "old", False, False, "2.13"),
+        (2, "new", False, False, "2.13"),
+        (2, "new", True, False, "2.13"),
+        (2, "new", True, True, "2.13"),
+        (2, "new", True, True, "3"),
+    }

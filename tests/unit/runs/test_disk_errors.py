@@ -63,7 +63,7 @@ def test_a_full_disk_anywhere_leaves_everything_as_it_was(
     before = snapshot(run.path)
     monkeypatch.setattr(call, fail_with(errno.ENOSPC))
     if name.startswith("checkpoints"):
-        monkeypatch.setattr("headway.runs.log.RunLog.sync", lambda log: None)
+        monkeypatch.setattr("headway.runs.log.RunLog.seal", lambda log: None)
     with pytest.raises(RunError) as caught:
         WRITES[name](run)
     monkeypatch.undo()

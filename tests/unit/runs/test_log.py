@@ -1,5 +1,6 @@
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ RECORDS = st.lists(
 )
 
 
+def fail(warning: str) -> None:
+    raise AssertionError(warning)
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> RunLog:
     return RunLog(tmp_path / "log.jsonl")
@@ -22,8 +27,8 @@ def log(tmp_path: Path) -> RunLog:
 
 def test_an_absent_log_is_empty_and_can_be_cut(log: RunLog) -> None:
     assert log.read() == []
-    log.cut(5)
-    log.sync()
+    log.cut(5, fail)
+    log.seal()
     assert not log.path.exists()
 
 
@@ -51,25 +56,75 @@ def test_a_torn_last_line_is_not_read_and_is_cut(log: RunLog) -> None:
     log.append({"step": 1})
     log.path.write_bytes(log.path.read_bytes() + b'{"step": 2}')
     assert log.read() == [{"step": 1}]
-    log.cut(9)
+    log.cut(9, fail)
     assert log.path.read_bytes() == b'{"step": 1}\n'
 
 
-@pytest.mark.parametrize("line", [b"{", b"[1]", b"\xff", b""])
-def test_a_damaged_line_is_named(log: RunLog, line: bytes) -> None:
+@pytest.mark.parametrize("line", [b"{", b"[1]", b"\xff", b"", b'{"step": "2"}', b"[" * 99_999])
+def test_a_damaged_line_is_named_and_cut(log: RunLog, line: bytes) -> None:
     log.path.write_bytes(b"{}\n" + line + b"\n{}\n")
-    for use in (log.read, lambda: log.cut(1)):
-        with pytest.raises(RunError) as caught:
-            use()
-        assert str(caught.value) == (
-            f"{log.path}:2 is not a JSON object; delete that line and try again"
-        )
+    with pytest.raises(RunError) as caught:
+        log.read()
+    assert str(caught.value) == (
+        f"{log.path}:2 is not a JSON object with a step; delete that line and try again"
+    )
+    warnings: list[str] = []
+    log.cut(1, warnings.append)
+    assert warnings == [f"{log.path} is damaged; left out: line 2"]
+    assert log.read() == [{}, {}]
+
+
+def damage_log(log: RunLog, damage: str) -> None:
+    content = log.path.read_bytes()
+    log.path.unlink()
+    if damage == "changed":
+        log.path.write_bytes(content.replace(b"1.5", b"1.7"))
+    elif damage == "cut":
+        log.path.write_bytes(content.splitlines(keepends=True)[0])
+    elif damage == "doubled":
+        log.path.write_bytes(content.splitlines(keepends=True)[0] + content)
+    elif damage == "pipe":
+        os.mkfifo(log.path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "warning"),
+    [
+        ("changed", "was changed or cut off; its 2 lines stay as they are"),
+        ("cut", "was changed or cut off; its 1 lines stay as they are"),
+        ("doubled", "was changed or cut off; its 3 lines stay as they are"),
+        ("removed", "is missing or empty; continuing without its records"),
+        ("pipe", "is missing or empty; continuing without its records"),
+    ],
+)
+def test_damage_before_the_last_checkpoint_is_noticed(
+    log: RunLog, damage: str, warning: str
+) -> None:
+    log.append({"step": 1, "loss": 1.5})
+    log.append({"step": 2})
+    log.seal()
+    damage_log(log, damage)
+    with pytest.raises(RunError, match=r"restore it from a copy"):
+        log.read()
+    warnings: list[str] = []
+    log.cut(2, warnings.append)
+    assert warnings[-1] == f"{log.path} {warning}"
+    log.append({"step": 3})
+    assert log.read()[-1] == {"step": 3}
+
+
+def test_lines_after_the_last_checkpoint_may_be_lost(log: RunLog) -> None:
+    log.append({"step": 1})
+    log.seal()
+    log.append({"step": 2})
+    log.path.write_bytes(b'{"step": 1}\n')
+    assert log.read() == [{"step": 1}]
 
 
 def test_a_cut_that_drops_nothing_does_not_touch_the_file(log: RunLog) -> None:
     log.append({"step": 3})
     before = log.path.stat().st_ino
-    log.cut(3)
+    log.cut(3, fail)
     assert log.path.stat().st_ino == before
 
 
@@ -87,7 +142,7 @@ def test_cut_leaves_exactly_what_was_known_at_the_checkpoint(
     assert log.read() == records
     with open(log.path, "ab") as file:
         file.write(json.dumps({"step": 0, "text": "a" * 40}).encode()[:torn])
-    log.cut(step)
+    log.cut(step, fail)
     expected = [r for r in records if r.get("step") is None or r["step"] <= step]  # type: ignore
     assert log.read() == expected
     log.append({"step": step})

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from headway.runs import RunDir
 from headway.runs.older_formats import METRICS, renamed
 
@@ -10,9 +12,10 @@ def test_a_run_of_format_1_keeps_its_format_and_has_todays_names_of_metrics(run:
     """`wer` of format 1 is `ser` now; a resumed log contains both."""
     header = {"format": 1, "headway": "0.1.0", "facts": {"torch": "2"}}
     (run.path / "headway.json").write_text(json.dumps(header))
+    (run.path / "manifest.json").unlink()  # format 1 had none
     run.write_text("run.toml", "")
     old = RunDir.open(run.path)
-    old.log.cut(-1)
+    old.log.cut(-1, pytest.fail)
     old.log.append({"step": 1, "wer": 50.0, "bleu": 3.0})
     old.log.append({"step": 2, "ser": 40.0})
     assert old.log.read() == [

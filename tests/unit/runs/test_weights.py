@@ -32,8 +32,19 @@ def test_no_weights_yet(run: RunDir) -> None:
         run.load_weights()
     assert str(caught.value) == (
         f"{run.path} has no weights yet (model.safetensors is missing); "
-        f"train it further with `headway resume {run.path}`"
+        f"restore it from a copy, or write it with `headway resume {run.path}`"
     )
+
+
+@pytest.mark.parametrize(
+    ("fact", "remedy"),
+    [("imported_from", "import /a again"), ("averaged_from", "average /a again")],
+)
+def test_weights_that_resuming_cannot_write(run: RunDir, fact: str, remedy: str) -> None:
+    run.record_facts({fact: "/a"})
+    (run.path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(RunError, match=rf"is damaged .*; restore it from a copy, or {remedy}$"):
+        RunDir.open(run.path).load_weights()
 
 
 def test_a_flipped_bit_in_any_byte_is_noticed(run: RunDir) -> None:
@@ -44,7 +55,7 @@ def test_a_flipped_bit_in_any_byte_is_noticed(run: RunDir) -> None:
         content[byte] ^= 1 << random.Random(byte).randrange(8)
         path.write_bytes(content)
         with pytest.raises(
-            RunError, match=r"is damaged .*; restore it from a copy, or `headway re"
+            RunError, match=r"is damaged .*; restore it from a copy, or write it with `headway re"
         ):
             run.load_weights()
     path.write_bytes(whole)

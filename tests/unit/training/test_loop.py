@@ -154,7 +154,7 @@ def test_a_run_that_never_gets_better_than_its_first_validation_says_so(tmp_path
     fit(job)
     assert job.display.notes[-1] == (
         "warning: the kept weights are those of the first validation (step 2): loss was never "
-        "better; set a lower train.lr, or use the last weights (--weights last)"
+        'better; set a lower train.lr, or use the weights "last"'
     )
 
 
@@ -268,10 +268,55 @@ def test_a_damaged_checkpoint_is_left_out_of_the_average(tmp_path):
     fit(job)
     (job.run.path / "checkpoints" / "step-2" / "state.json").write_text("{}", "utf-8")
     fit(job)
+    assert kept(job) == (-3.0, "average of steps 2, 4")  # it was written when both were whole
+    (job.run.path / "model.safetensors").unlink()
+    fit(job)
     assert kept(job) == (-4.0, "average of steps 4")
     [note] = job.display.notes
     assert note.startswith("damaged checkpoint in ")
     assert note.endswith("; left out")
+
+
+def test_an_average_at_a_deadline_before_the_first_validation(tmp_path, monkeypatch):
+    job = timed_job(
+        tmp_path, monkeypatch, 20.0, minutes=1.0, deadline=True, evaluate_every=9, average=2
+    )
+    fit(job)
+    assert kept(job) == (-4.0, "average of steps 4")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"damaged"])
+@pytest.mark.parametrize("ema", [0.0, 0.9])
+def test_damaged_weights_of_a_finished_run_are_written_again(tmp_path, content, ema):
+    job = make_job(tmp_path, Scripted(3.0, 1.0, 2.0), steps=6, evaluate_every=2, ema=ema)
+    fit(job)
+    path = job.run.path / "model.safetensors"
+    whole = path.read_bytes()
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    fit(job)
+    assert path.read_bytes() == whole
+    assert job.display.notes == [
+        "model.safetensors was missing or damaged; written again from checkpoint step-4"
+    ]
+
+
+def test_damaged_weights_whose_checkpoint_was_not_kept(tmp_path):
+    job = make_job(tmp_path, Scripted(1.0, 2.0, 3.0), steps=6, evaluate_every=2, keep=1)
+    fit(job)
+    (job.run.path / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(RunError) as caught:
+        fit(job)
+    lost = (
+        f"{job.run.path}/model.safetensors is missing or damaged, and there is no whole checkpoint "
+        "of its step 2 to write it from (there are those of 6)"
+    )
+    assert str(caught.value) == (
+        f'{lost}; restore model.safetensors from a copy, use the last weights (`weights="last"`), '
+        "or train again with another `out`"
+    )
+    assert f"warning: {lost}" in job.display.notes
 
 
 def test_log_lines_have_the_mean_loss_and_the_rate(tmp_path, monkeypatch):
@@ -295,7 +340,9 @@ class Clock:
 
 
 def timed_job(folder, monkeypatch, seconds, **settings):
-    job = make_job(folder, Scripted(*range(20, 0, -1)), steps=10, evaluate_every=2, **settings)
+    job = make_job(
+        folder, Scripted(*range(20, 0, -1)), steps=10, **{"evaluate_every": 2, **settings}
+    )
     clock, update = Clock(seconds), job.updater
     monkeypatch.setattr("headway.training.loop.time", clock)
 
@@ -321,6 +368,7 @@ def test_the_deadline_ends_a_run_in_time_and_for_good(tmp_path, monkeypatch):
     saved = Progress.from_json(job.run.load_checkpoint(4).state["progress"])
     again = make_job(tmp_path / "again", Scripted(1.0), steps=10, evaluate_every=2)
     again.progress = saved
+    again.run.save_weights(job.run.load_weights()[0], "best by loss", 4)
     fit(again)
     assert again.progress.step == 4
 

@@ -1,11 +1,12 @@
 """Runs that start from another run, fail at the start, or have moved data."""
 
+import shutil
 import sys
 from dataclasses import replace
 
 import pytest
 import torch
-from training_cases import SMALL, config_of
+from training_cases import SMALL, Recorder, config_of
 
 from headway import api
 from headway.data.codecs.text import TextConfig
@@ -147,3 +148,105 @@ def test_validation_is_greedy_whatever_outputs_are_searched_by(folder, search):
     )
     assert len(usual) == 2
     assert other == usual
+
+
+def test_truncated_weights_of_a_finished_run_are_written_again_by_resuming(folder):
+    """The message about them names the command that helps."""
+    api.train(config_of(folder), folder / "run")
+    path = folder / "run" / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-4])
+    with pytest.raises(RunError, match=rf"or write it with `headway resume {folder / 'run'}`$"):
+        api.load(folder / "run")
+    api.resume(folder / "run")
+    assert path.read_bytes() == whole
+
+
+def interrupted(folder):
+    """A finished run set back to its first checkpoint, and its weights."""
+    settings = TrainConfig(epochs=3, evaluate_every=2, batch_tokens=32, accumulate=1)
+    api.train(config_of(folder, train=settings), folder / "run")
+    run = RunDir.open(folder / "run")
+    weights = (run.path / "model.safetensors").read_bytes()
+    for step in run.checkpoints()[1:]:
+        shutil.rmtree(run.checkpoint_folder / f"step-{step}")
+    (run.path / "model.safetensors").unlink()
+    return run, weights
+
+
+def damage(path, content):
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize("content", [None, b"", b"[]", b'{"steps": "x"}', b'{"x": 1}', b"{}"])
+def test_a_damaged_plan_is_made_again_exactly(folder, content, is_listed):
+    run, weights = interrupted(folder)
+    before = run.read_json("plan.json")
+    if not is_listed:
+        (run.path / "manifest.json").unlink()
+    damage(run.path / "plan.json", content)
+    display = Recorder()
+    api.resume(run.path, display)
+    assert f"{run.path}/plan.json is missing or damaged; planned from run.toml" in display.notes
+    assert run.read_json("plan.json") == before
+    assert (run.path / "model.safetensors").read_bytes() == weights
+
+
+def test_a_plan_damaged_before_the_first_checkpoint_is_made_anew(folder):
+    run, weights = interrupted(folder)
+    shutil.rmtree(run.checkpoint_folder)
+    (run.path / "plan.json").write_text("{}")
+    display = Recorder()
+    api.resume(run.path, display)
+    assert f"{run.path}/plan.json is missing or damaged; planned anew" in display.notes
+    assert (run.path / "model.safetensors").read_bytes() == weights
+
+
+def test_a_plan_that_contradicts_the_run_file(folder):
+    run, _ = interrupted(folder)
+    (run.path / "manifest.json").unlink()
+    text = run.read_text("run.toml")
+    (run.path / "run.toml").write_text(text.replace("warmup = 1", "warmup = 3"))
+    with pytest.raises(RunError) as caught:
+        api.resume(run.path)
+    assert str(caught.value) == (
+        f"train.warmup is 3 in {run.path}/run.toml and 1 in plan.json; restore the file that was "
+        "changed"
+    )
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize("content", [None, b"", b"[]", b"{}"])
+def test_without_a_record_of_the_data_resuming_is_inexact(folder, content, is_listed):
+    run, weights = interrupted(folder)
+    before = run.read_text("data.json")
+    if not is_listed:
+        (run.path / "manifest.json").unlink()
+    damage(run.path / "data.json", content)
+    with pytest.raises(RunError, match="inexact=True"):
+        api.resume(run.path)
+    api.resume(run.path, inexact=True)
+    assert run.read_text("data.json") == before
+    assert (run.path / "model.safetensors").read_bytes() == weights
+
+
+def test_a_damaged_log_is_cut_with_a_note_and_the_run_stays_usable(folder):
+    run, weights = interrupted(folder)
+    lines = (run.path / "log.jsonl").read_bytes().splitlines(keepends=True)
+    (run.path / "log.jsonl").write_bytes(b"".join([lines[0], b"x", *lines[1:]]))
+    display = Recorder()
+    api.resume(run.path, display)
+    assert f"{run.path}/log.jsonl is damaged; left out: line 2" in display.notes
+    assert (run.path / "model.safetensors").read_bytes() == weights
+    assert run.log.read()[-1]["finished"] is True
+
+
+def test_missing_initial_weights_are_not_replaced_by_random_ones(folder):
+    api.train(config_of(folder), folder / "first")
+    api.train(adapted(folder), folder / "second")
+    (folder / "second" / "init.safetensors").unlink()
+    with pytest.raises(RunError, match=r"has no init.safetensors, the weights it started from; "):
+        api.resume(folder / "second")
