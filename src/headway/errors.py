@@ -4,6 +4,9 @@ Every message is one line: what is wrong, the actual value, the expected one and
 command line prints the message and exits with `exit_code`; any other exception is a bug.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 LONGEST_LINE = 2000
 """Characters of a line of a message; messages quote files of others."""
 ENDING = 500
@@ -88,3 +91,30 @@ class MissingExtra(HeadwayError):
         super().__init__(
             f"{what} needs the package {package!r}, which is not installed; {install_hint(extra)}"
         )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out: Python's error, or that of an allocator of PyTorch."""
+    words = ("can't allocate memory", "out of memory")
+    is_allocator = isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+    return isinstance(error, MemoryError) or is_allocator
+
+
+@contextmanager
+def batch_in_memory(what: str, n: int, longest: int, remedy: str) -> Iterator[None]:
+    """Turns a lack of memory into a RunError that names the batch and the settings to lower.
+
+    Args:
+        what: the purpose of the batch, such as "an update".
+        n: number of examples.
+        longest: number of tokens of the longest one.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise RunError(
+            f"out of memory in {what} with {n} example{'s' * (n != 1)} of up to {longest} tokens; "
+            f"{remedy}"
+        ) from error

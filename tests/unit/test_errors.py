@@ -3,7 +3,9 @@
 import importlib.metadata
 import pickle
 
+import numpy as np
 import pytest
+import torch
 
 from headway import errors
 
@@ -51,3 +53,30 @@ def test_a_long_line_keeps_its_beginning_and_its_remedy():
     assert text.endswith("kkk is unknown; leave it out")
     assert " ... " in text
     assert len(text) == errors.LONGEST_LINE
+
+
+def too_much():
+    """PyTorch's own error: no machine has a petabyte."""
+    return torch.empty(1 << 50, dtype=torch.uint8)
+
+
+@pytest.mark.parametrize("work", [too_much, lambda: bytearray(1 << 50), lambda: np.empty(1 << 50)])
+def test_a_lack_of_memory_names_the_batch_and_the_remedy(work):
+    with (
+        pytest.raises(errors.RunError) as caught,
+        errors.batch_in_memory("an update", 64, 250, "lower train.batch_tokens"),
+    ):
+        work()
+    assert str(caught.value) == (
+        "out of memory in an update with 64 examples of up to 250 tokens; lower train.batch_tokens"
+    )
+
+
+def test_other_errors_stay_as_they_are():
+    with (
+        pytest.raises(RuntimeError, match="shapes"),
+        errors.batch_in_memory("an update", 1, 1, ""),
+    ):
+        raise RuntimeError("shapes differ")
+    assert not errors.is_out_of_memory(ValueError("out of memory"))
+    assert errors.is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried ..."))

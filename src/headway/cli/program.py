@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ..errors import ConfigError, HeadwayError
+from ..errors import ConfigError, HeadwayError, is_out_of_memory
 from . import (
     average,
     compare,
@@ -41,6 +41,10 @@ from .streams import log, utf8_output
 from .termination import Terminated, raising_terminated
 
 INTERRUPTED, TERMINATED = 130, 143
+OUT_OF_MEMORY = (
+    "out of memory; close other programs, use a smaller model, or lower train.batch_tokens and "
+    "data.max_length"
+)
 BROKEN_PIPE = 141  # the code of shells for a program whose reader is gone
 VERBS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
@@ -196,6 +200,9 @@ def _explain(error: Exception, debug: bool) -> int:
         message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
         log(f"error: {message}; see {path} --help")
         return 2
+    if is_out_of_memory(error):
+        log(f"error: {OUT_OF_MEMORY}")
+        return 1
     what = " ".join(f"{type(error).__name__}: {error}".split())
     hint = "" if debug else "; run again with --debug for the traceback"
     log(f"error: {what} (this is a bug{hint})")

@@ -32,6 +32,7 @@ def raising(monkeypatch):
         (KeyboardInterrupt(), 130, "headway: interrupted\n"),
         (Terminated(), 143, "headway: terminated\n"),
         (BrokenPipeError(), 141, ""),
+        (MemoryError(), 1, f"headway: error: {program.OUT_OF_MEMORY}\n"),
         (
             KeyError("two\nlines"),
             1,
