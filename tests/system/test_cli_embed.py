@@ -134,7 +134,8 @@ def test_what_embed_refuses(fails, workdir):
         "--pooling max: expected mean or first"
     )
     assert fails(1, "embed", "bert", "texts.txt", "--word", "bank", "--compare") == (
-        "texts.txt:3: the word 'bank' does not occur in it; leave the text out, or name another word"
+        "texts.txt:3: the word 'bank' does not occur in it; leave the text out, or name another "
+        "word"
     )
     assert "cannot be written" in fails(1, "embed", "bert", "texts.txt", "--out", "no/a.npy")
     assert fails(2, "embed", "bart", "texts.txt") == (
