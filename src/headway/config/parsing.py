@@ -17,7 +17,16 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import annotated_types as at
 
 from ..errors import ConfigError
-from .messages import accepts_none_word, did_you_mean, expected, nearest_key, shorten, show
+from .messages import (
+    accepts_none_word,
+    did_you_mean,
+    either,
+    expected,
+    is_same,
+    nearest_keys,
+    shorten,
+    show,
+)
 from .schema import (
     NONE_WORD,
     SCALARS,
@@ -125,9 +134,11 @@ class _Reader:
 
     def _chosen(self, choice: Choice, value: Any, key: str) -> Read:
         """An instance of the class that a key of the section picks from a table of classes."""
-        if not isinstance(value, Mapping):
-            return None, [self._mismatch(Annotated[Any, choice], value, key)]
         classes = choice.table()
+        if not isinstance(value, Mapping):
+            is_name = isinstance(value, str) and value in classes
+            advice = f"; write {join(key, choice.key)} = {show(value)}" if is_name else ""
+            return None, [self._mismatch(Annotated[Any, choice], value, key, advice)]
         picked = value.get(choice.key, choice.default)
         picked_key = join(key, choice.key)
         known = Literal[tuple(classes)]  # type: ignore[valid-type]
@@ -224,23 +235,34 @@ class _Reader:
         """Advice for a key that the picked class lacks: a similar key, or the owner of the key."""
         classes, dotted = choice.table(), join(section, name)
         here = _dotted(classes[picked], section)
-        near = nearest_key(dotted, [*here, *known_keys(self.root)])
+        near = next(iter(nearest_keys(dotted, [*here, *known_keys(self.root)])), None)
         owners = [owner for owner, cls in classes.items() if near in _dotted(cls, section)]
         if not owners or picked in owners:
             return self._advice(classes[picked], section, name)
-        own = nearest_key(dotted, here)
+        own = nearest_keys(dotted, here)
+        meant = f"; did you mean {own[0]}?" if own else ""
         if own and near != dotted:
-            return f"; did you mean {own}?"
+            return meant
         whose = f"{'it' if near == dotted else near} belongs to {', '.join(map(show, owners))}"
-        return f" for {join(section, choice.key)} = {show(picked)}; {whose}"
+        return f" for {join(section, choice.key)} = {show(picked)}; {whose}{meant}"
 
     def _advice(self, cls: type, section: str, name: str) -> str:
         """Advice for an unknown key: a similar key, or the known keys if they are few."""
         here = _dotted(cls, section)
-        near = nearest_key(join(section, name), [*here, *known_keys(self.root)])
+        dotted = join(section, name)
+        near = nearest_keys(dotted, [*here, *self._reachable(section)])
+        if near and is_same(dotted, near[0]):
+            return f"; it is {either(near)}"
         if near:
-            return f"; did you mean {near}?"
+            return f"; did you mean {near[0]}?"
         return f"; known here: {', '.join(here)}" if len(here) <= _MANY_KEYS else ""
+
+    def _reachable(self, section: str) -> Iterator[str]:
+        """The keys of all sections; those below a section only for a key of the same table."""
+        table = section.partition(".")[0].partition("[")[0]
+        for key in known_keys(self.root):
+            if key.count(".") < 2 or key.startswith(f"{table}."):
+                yield key
 
     def _unknown(self, key: str, value: Any, advice: str) -> str:
         typed = all(
