@@ -7,6 +7,15 @@ command line prints the message and exits with `exit_code`; any other exception 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+LONGEST_LINE = 2000
+"""Characters of a line of a message; messages quote files of others."""
+ENDING = 500
+"""Of a longer line the beginning stays, and so many characters of its end, with the remedy."""
+# Control characters, other line ends, and marks that change the direction of a line.
+_INVISIBLE = [*range(10), *range(11, 32), *range(127, 160)]
+_INVISIBLE += [*range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+_ESCAPES = {code: ascii(chr(code))[1:-1] for code in _INVISIBLE}
+
 # The name for `pip install`, as in pyproject.toml; `headway` on PyPI is another project.
 DISTRIBUTION = "headway-attention"
 
@@ -27,9 +36,26 @@ def install_hint(extra: str) -> str:
 
 
 class HeadwayError(Exception):
-    """An error that the user can fix. Subclasses say where."""
+    """An error that the user can fix. Subclasses say where.
+
+    Whatever a message quotes, it stays readable: control characters are written as escapes, and
+    lines beyond all bounds are cut.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__("\n".join(map(_readable, message.split("\n"))))
+
+
+def _readable(line: str) -> str:
+    return _cut(_cut(line).translate(_ESCAPES))  # escapes are longer
+
+
+def _cut(line: str) -> str:
+    if len(line) <= LONGEST_LINE:
+        return line
+    return f"{line[: LONGEST_LINE - ENDING - 5]} ... {line[-ENDING:]}"
 
 
 class ConfigError(HeadwayError):
@@ -40,6 +66,18 @@ class ConfigError(HeadwayError):
 
 class DataError(HeadwayError):
     """An input file is missing, malformed or does not match its partner."""
+
+
+class InputError(DataError):
+    """One input cannot be used; with `on_error="keep"` it is the result of that input.
+
+    Attributes:
+        error: its text; the results of other inputs have `error = None`.
+    """
+
+    @property
+    def error(self) -> str:
+        return str(self)
 
 
 class RunError(HeadwayError):

@@ -1,6 +1,7 @@
 """Exit codes and the texts that name the package."""
 
 import importlib.metadata
+import pickle
 
 import numpy as np
 import pytest
@@ -38,6 +39,20 @@ def test_a_source_tree_that_is_not_installed_has_no_version(monkeypatch):
 def test_the_version_is_that_of_the_distribution(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", {errors.DISTRIBUTION: "1.2"}.__getitem__)
     assert errors.own_version() == "1.2"
+
+
+def test_whatever_a_message_quotes_it_stays_one_readable_line():
+    error = errors.DataError("a\x1b[2J\t\x85\u2028\u202eb: no\nnext é")
+    assert str(error) == "a\\x1b[2J\\t\\x85\\u2028\\u202eb: no\nnext é"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_long_line_keeps_its_beginning_and_its_remedy():
+    text = str(errors.RunError("the key " + "k" * 10_000 + " is unknown; leave it out"))
+    assert text.startswith("the key kkk")
+    assert text.endswith("kkk is unknown; leave it out")
+    assert " ... " in text
+    assert len(text) == errors.LONGEST_LINE
 
 
 def too_much():
