@@ -47,6 +47,18 @@ DECODER = {
     "bos_token_id": 29,
     "eos_token_id": 29,
 }
+NEOX = {
+    "vocab_size": 30,
+    "hidden_size": 16,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
+    "max_position_embeddings": 32,
+    "use_parallel_residual": False,
+    "rotary_pct": 1.0,
+    "bos_token_id": 29,
+    "eos_token_id": 29,
+}
 ENCODER = {
     "vocab_size": 30,
     "hidden_size": 16,
@@ -79,6 +91,7 @@ SPANS = {
 SIZES = {
     "T5": SPANS,
     "GPT2": DECODER,
+    "GPTNeoX": NEOX,
     "Bert": ENCODER,
     "Roberta": {**ENCODER, "type_vocab_size": 1, "pad_token_id": 1},
     "DistilBert": DISTILLED,
@@ -153,7 +166,7 @@ def their_outputs(model: Any) -> dict[str, Tensor]:
     if model.config.is_encoder_decoder:
         outputs = model(input_ids=src, attention_mask=src_valid.long(), decoder_input_ids=tgt)
         return {"logits": outputs.logits[tgt_valid]}
-    if model.config.model_type == "gpt2":
+    if model.config.model_type in ("gpt2", "gpt_neox"):
         return {"logits": model(input_ids=tgt, attention_mask=tgt_valid.long()).logits[tgt_valid]}
     pad = model.config.pad_token_id
     inputs = {"input_ids": src.where(src_valid, pad), "attention_mask": src_valid.long()}

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -73,7 +74,11 @@ def restore_checkpoint(context: TrainingContext, job: TrainingJob) -> None:
 
 
 class _JobBuilder:
-    """Makes the jobs of one run: a trial to measure the speed, then the real one."""
+    """Makes the jobs of one run: a trial to measure the speed, then the real one.
+
+    Attributes:
+        planning_seconds: the time of the trial, which is part of a budget in minutes.
+    """
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class _JobBuilder:
         self.context, self.config, self.task = context, config, task
         self.stream = _make_stream(context, task, training, settings)
         self.validation = validation
+        self.planning_seconds = 0.0
 
     def metric(self, settings: TrainConfig) -> str:
         """The metric that ranks validations; `auto` is the one that fits the validation data."""
@@ -124,7 +130,7 @@ class _JobBuilder:
             validator=make_validator(config, self.task, self.validation, settings),
             processes=context.group,
             display=context.display,
-            progress=Progress(),
+            progress=Progress(seconds=self.planning_seconds),
         )
 
 
@@ -177,7 +183,9 @@ def _with_length(
         measure = TimedTrial(lambda: builder.build(trial), context.group.world)
         is_warm = context.config.init is not None
         n_batches: Callable[[], int] = builder.stream.n_batches
+        started = time.perf_counter()
         planned = fill_length(settings, n_examples, n_batches, measure, is_warm)
+        builder.planning_seconds = time.perf_counter() - started if settings.minutes else 0.0
         _warn_of_short_budget(context, planned)
         planned = replace(planned, metric=builder.metric(settings))
         _write_plan(run, planned)

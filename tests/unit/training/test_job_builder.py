@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
+from quick_plans import plan_few_updates
 from training_cases import Recorder, config_of, make_context
 
 from headway.errors import ConfigError
@@ -106,3 +108,13 @@ def test_a_plan_of_format_1_has_the_metric_of_the_task(folder):
     job = build_job(context, task, *prepare_data(context, task, inexact=False))
     assert job.validator.metric == "bleu"
     assert job.config.evaluate_share is None
+
+
+def test_the_trial_is_part_of_a_budget_in_minutes(folder, monkeypatch):
+    """Else a run with a deadline would end late by the time of its trial."""
+    ticks = iter([100.0, 107.0])
+    plan_few_updates(monkeypatch)
+    clock = SimpleNamespace(perf_counter=lambda: next(ticks))
+    monkeypatch.setattr("headway.training.job_builder.time", clock)
+    _, job = build(folder, minutes=1.0)
+    assert job.progress.seconds == 7.0

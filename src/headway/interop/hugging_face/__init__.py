@@ -13,11 +13,23 @@ from .architecture import Architecture
 from .bart import BART, BLENDERBOT, MARIAN, PEGASUS
 from .bert import BERT, DISTILBERT, ROBERTA
 from .gpt2 import GPT2
+from .gpt_neox import GPT_NEOX
 from .t5 import T5
 
 ARCHITECTURES: dict[str, Architecture] = {
     architecture.model_type: architecture
-    for architecture in (ROBERTA, BERT, DISTILBERT, GPT2, T5, BART, MARIAN, PEGASUS, BLENDERBOT)
+    for architecture in (
+        ROBERTA,
+        BERT,
+        DISTILBERT,
+        GPT2,
+        GPT_NEOX,
+        T5,
+        BART,
+        MARIAN,
+        PEGASUS,
+        BLENDERBOT,
+    )
 }
 """By `model_type` of `config.json`. An export uses the first that can express the model."""
 

@@ -1,7 +1,7 @@
 """The description of one transformers architecture: class names, settings and weights beside ours.
 
-The architectures themselves are in `bert.py`, `bart.py`, `gpt2.py` and `t5.py`. `__init__.py` lists
-them and chooses the one that an export uses.
+The architectures themselves are in `bert.py`, `bart.py`, `gpt2.py`, `gpt_neox.py` and `t5.py`;
+`__init__.py` lists them and chooses the one that an export uses.
 """
 
 import re

@@ -8,7 +8,6 @@ import transformers
 from hf_cases import changed, model_config, our_logits, read_folder, refusal, save
 from safetensors.torch import load_file
 
-from headway.interop.hugging_face import architecture_for
 from headway.interop.hugging_face.gpt2 import GPT2
 from headway.interop.hugging_face.weight_map import materialize
 from headway.models import FAMILIES, VocabularySizes
@@ -133,7 +132,7 @@ def test_models_that_headway_does_not_have(gpt2, tmp_path, config, message):
 def test_settings_that_gpt2_does_not_have():
     def obstacles(**settings):
         config = replace(model_config(GPT2, **SMALL), **settings)
-        return architecture_for(config, SIZES, {"pad": 0})[1]
+        return GPT2.obstacles(config, SIZES, {"pad": 0}, None)
 
     assert obstacles() == obstacles(positions="sinusoidal", bias=False) == []
     assert obstacles(positions="rotary", output_bias=True, norm="rms") == [
