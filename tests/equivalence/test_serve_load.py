@@ -1,4 +1,4 @@
-"""The programs that load a server: answers are judged by offline translation, even if workers die."""
+"""Programs that load a server: answers are judged by offline translation, even if workers die."""
 
 import importlib
 import json

@@ -29,14 +29,14 @@ def test_samples_of_the_last_validation_come_first(trained):
 
 def test_words_of_the_vocabulary(trained):
     [example] = next(example_inputs(trained["tags"], []))
-    assert example == "Ann saw Bob sat"
+    assert example == "Ann Bob sat saw"
     [example] = next(example_inputs(trained["mine"], []))
     assert sorted(example) == ["a", "b", "c"]
 
 
 def test_subwords_that_begin_a_word():
     texts = ["the dog sees the other dog"] * 4
-    tokenizer = train_tokenizer(texts, TokenizerConfig(kind="bpe", size=300))
+    tokenizer = train_tokenizer(texts, TokenizerConfig(kind="bpe", size=273))
     words = common_words(tokenizer).split()
     assert {"the", "dog"} <= set(words)
     assert len(words) == len(set(words)) <= 4
