@@ -75,6 +75,7 @@ def ask(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     lines.write_text(json.dumps(texts))
     judge = Judge(given.run, texts)
     command = ["-m", "headway", "serve", f"run={given.run}", "--port", "0", "--json"]
+    command += ["--max-seconds", "600"]  # a busy machine is no fault
     server = Server(OURS, command)
     server.start()
     assert server.process is not None

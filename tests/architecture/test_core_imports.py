@@ -17,6 +17,7 @@ EXTRAS = {
     "hatchling": "hatchling",
     "httpx2": "httpx2",
     "hypothesis": "hypothesis",
+    "jsonschema-rs": "jsonschema_rs",
     "matplotlib": "matplotlib",
     "mkdocstrings-python": "mkdocstrings_handlers",
     "mypy": "mypy",

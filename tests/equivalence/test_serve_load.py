@@ -1,4 +1,4 @@
-"""The load benchmark: answers are judged by offline translation; the program runs to its end."""
+"""Programs that load a server: answers are judged by offline translation, even if workers die."""
 
 import importlib
 import json
@@ -71,6 +71,17 @@ def test_every_kind_of_answer_is_told_apart(bench, run):
     assert judge.counts == {bench.OURS: counts}
     assert judge.checked(bench.OURS) == 8
     assert bench.faults({bench.OURS: counts, bench.ALONE: counts}) == 10
+
+
+def test_answers_are_right_while_workers_are_killed(run, capsys):
+    program = importlib.import_module("serve_answers")
+    arguments = [str(run / "run"), "--source", str(run / "test.txt"), "--clients", "8"]
+    arguments += ["--answers", "150", "--seconds", "2", "--kill-seconds", "0.4"]
+    assert program.main(arguments) == 0
+    line = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert line["name"] == "serve_answers"
+    assert line["checked"]["same"] + line["checked"]["tie"] == line["answers"] >= 150
+    assert line["killed"] > 0
 
 
 @pytest.mark.slow

@@ -102,6 +102,7 @@ def visit(browser):
 @pytest.fixture
 def page(visit, address):
     page = visit(address)
+    wait_for_answer(page)  # to the example
     yield page
     assert page.complaints == []
     assert all(url.startswith((address, "data:")) for url in page.asked)
@@ -109,16 +110,70 @@ def page(visit, address):
     assert page.locator("img").count() == 0
 
 
+def wait_for_answer(page):
+    page.wait_for_function("() => document.querySelector('.status').textContent.endsWith('ms')")
+
+
 def answered(page, change):
     """Does something that makes the page ask, and gives the answer once it is shown."""
     with page.expect_response(lambda response: response.url.endswith("/inspect")) as found:
         change()
-    page.wait_for_function("() => document.querySelector('.status').textContent.endsWith('ms')")
+    wait_for_answer(page)
     return found.value.json()
 
 
 def texts(page):
     return page.locator(".outputs .output .sentence").all_inner_texts()
+
+
+def sample(run):
+    """The source of the first sample of a run's last validation."""
+    records = map(json.loads, (run / "log.jsonl").read_text().splitlines())
+    return [record["samples"] for record in records if "samples" in record][-1][0][0]
+
+
+def test_the_page_begins_with_an_example_of_the_run(page, runs):
+    text = sample(runs / "mine")
+    assert page.locator("#text").input_value() == text
+    found = headway.load(runs / "mine").inspect(text)
+    assert texts(page) == [one.output.text for one in found.outputs]
+    assert "An example. Type your own." in page.locator(".status").inner_text()
+    page.locator("#tab-attention").click()
+    page.locator(".viewport").wait_for()
+    choose(page, "values")  # without validations: words of its vocabulary
+    words = page.locator("#text").input_value().split()
+    assert words
+    assert set(words) <= set(NUMBERS)
+    page.wait_for_function("() => location.hash.includes('model=')")
+    assert "text=" not in page.url
+    page.locator("#text").click()
+    answered(page, lambda: page.keyboard.type(TEXT))
+    assert page.locator("#text").input_value() == TEXT, "what is typed replaces the example"
+    answered(page, lambda: page.locator("#model").select_option("mine"))
+    assert page.locator("#text").input_value() == TEXT, "and stays when the model changes"
+
+
+def test_a_link_has_its_own_text(visit, address):
+    page = visit(f"{address}/#text=two+two")
+    wait_for_answer(page)
+    assert page.locator("#text").input_value() == "two two"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_tabs_that_do_not_fit_fade(visit, address, scheme):
+    page = visit(address, color_scheme=scheme)
+    wait_for_answer(page)
+    tabs = page.locator("#tabs")
+    sides = "row => ['more-before', 'more-after'].filter((name) => row.classList.contains(name))"
+    masked = "row => getComputedStyle(row).maskImage !== 'none'"
+    assert (tabs.evaluate(sides), tabs.evaluate(masked)) == ([], False)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator("#tabs.more-after").wait_for()
+    assert (tabs.evaluate(sides), tabs.evaluate(masked)) == (["more-after"], True)
+    tabs.evaluate("row => row.scrollTo(1e6, 0)")
+    page.locator("#tabs.more-before").wait_for()
+    page.locator("#tabs:not(.more-after)").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_type_and_see_what_the_model_says(page, runs):
@@ -179,9 +234,9 @@ def test_the_attention_of_another_output_is_fetched_and_right(page, runs):
 def test_markup_shows_as_text(page, runs):
     page.locator("#model option").nth(2).wait_for(state="attached")
     assert page.locator("#model option").nth(2).inner_text() == f"{EVIL} (translate)"
-    page.locator("#model").select_option(EVIL)
-    page.locator("#beam").fill("2")
-    page.locator("#require").fill(EVIL)
+    answered(page, lambda: page.locator("#model").select_option(EVIL))
+    answered(page, lambda: page.locator("#beam").fill("2"))
+    answered(page, lambda: page.locator("#require").fill(EVIL))
     answer = answered(page, lambda: page.locator("#text").fill(f"one {EVIL}"))
     assert answer["source"]["text"] == f"one {EVIL}"
     assert page.locator("h1").inner_text() == EVIL
@@ -192,8 +247,7 @@ def test_markup_shows_as_text(page, runs):
 
 
 def test_a_model_that_labels_has_no_search(page, runs):
-    page.locator("#model option").nth(1).wait_for(state="attached")
-    page.locator("#model").select_option("labels")
+    choose(page, "labels")
     assert not page.locator("#beam").is_visible()
     assert not page.locator("#require").is_visible()
     answer = answered(page, lambda: page.locator("#text").fill(TEXT))
@@ -206,7 +260,7 @@ def test_a_model_that_labels_has_no_search(page, runs):
 
 def choose(page, name):
     page.locator("#model option", has_text=name).wait_for(state="attached")
-    page.locator("#model").select_option(name)
+    answered(page, lambda: page.locator("#model").select_option(name))
 
 
 def test_tags_stand_under_their_words(page, runs):
@@ -227,8 +281,11 @@ def test_tags_stand_under_their_words(page, runs):
 def test_a_question_has_a_field_of_its_own(page, runs, visit):
     assert not page.locator("#text2").is_visible()
     choose(page, "answers")
+    page.locator("#text2").fill("")
+    page.wait_for_timeout(1000)
+    page.asked.clear()
     page.locator("#text").fill(QUESTION)
-    page.wait_for_function("() => location.hash.includes('text=')")
+    page.wait_for_function("() => location.hash.includes('which')")
     assert not any(url.endswith("/inspect") for url in page.asked), "half of it was asked"
     answered(page, lambda: page.locator("#text2").fill(CONTEXT))
     found = headway.load(runs / "answers").inspect((QUESTION, CONTEXT))
@@ -267,6 +324,7 @@ def test_nothing_is_told_without_the_token(visit, serve):
     page.locator("#token").fill("open sesame")
     page.locator("#token").press("Enter")
     page.locator("#model option").first.wait_for(state="attached")
+    wait_for_answer(page)
     answered(page, lambda: page.locator("#text").fill(TEXT))
     assert page.locator("h1").inner_text() == "mine"
     assert not page.locator("#token").is_visible()

@@ -36,6 +36,7 @@ class ServedRun:
             "attends": False,
             "search": None,
             "inputs": None,
+            "example": None,
         }
 
     def training(self) -> list[Any]:

@@ -390,6 +390,10 @@ class ModelInfo(BaseModel):
     inputs: list[str] | None = Field(
         description="The input of predictions: one text, or the fields of an object."
     )
+    example: list[str] | None = Field(
+        description="An input for a first look, one text for each of its inputs: a validation "
+        "sample of the run, or words of its vocabulary."
+    )
     labels: list[str] | None = Field(default=None, description="Labels of a classifier.")
     tags: list[str] | None = Field(default=None, description="Tags of a tagger.")
     scheme: str | None = Field(default=None, description="Tagging scheme, such as BIO, or plain.")

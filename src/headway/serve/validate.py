@@ -5,11 +5,12 @@ Knows nothing of HTTP. Constraints on translations are checked in `translation_r
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, get_args
 
-from ..errors import ConfigError
+from ..errors import ConfigError, RunError
 from ..inference.base import TrainedModel
 from ..inference.engines import OWN, engine_module
 from ..inference.masked_lm import MaskFiller
@@ -21,6 +22,7 @@ from ..models import FAMILIES
 from ..search import SETTINGS, SearchConfig, Setting
 from . import schema
 from .engine import BatchKey, Verb
+from .example_input import example_inputs
 from .limits import (
     SHORTEN,
     InvalidRequest,
@@ -75,6 +77,7 @@ class RequestValidator(ServedRun):
 
     def info(self) -> dict[str, Any]:
         info = super().info() | {"parameters": self.trained.n_parameters}
+        info["example"] = self._example
         info["attends"] = "attend" in FAMILIES[self.config.model.family].abilities
         if "translate" in self.verbs:
             info["engine"] = self.library
@@ -214,6 +217,22 @@ class RequestValidator(ServedRun):
             self.name, "inspect", search, output=request.output, size=self.limits.inspection
         )
         return ValidatedRequest(key, [item], lengths, _width(search), TEXT)
+
+    @cached_property
+    def _example(self) -> list[str] | None:
+        """The first example that can be inspected; each text of it is of interest."""
+        try:
+            records = self.run.log.read()
+        except RunError:  # damaged, which the path /training reports
+            records = []
+        for texts in example_inputs(self.trained, records):
+            fields = dict(zip(self.trained.inputs, texts, strict=True))
+            text = texts[0] if len(texts) == 1 else schema.Input(**fields)
+            with suppress(InvalidRequest):
+                if all(map(str.strip, texts)):
+                    self.inspect(schema.InspectRequest(text=text))
+                    return texts
+        return None
 
     @cached_property
     def _requests(self) -> TranslationRequests:

@@ -190,6 +190,22 @@ export function inSight(row, item) {
   else if (inner.right > outer.right) row.scrollLeft += inner.right - outer.right + 24;
 }
 
+/**
+ * Marks a row that scrolls sideways, so that its style can show on which sides there is more.
+ * @param {HTMLElement} row
+ * @returns {() => void} to be called when its content has changed
+ */
+export function markOverflow(row) {
+  const mark = () => {
+    const hidden = row.scrollWidth - row.clientWidth;
+    row.classList.toggle("more-before", row.scrollLeft > 1);
+    row.classList.toggle("more-after", row.scrollLeft < hidden - 1);
+  };
+  row.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(row);
+  return mark;
+}
+
 /** A drop-down list. @param {[string, string][]} options @param {(value: string) => void} choose */
 export function select(label, options, chosen, choose) {
   const list = el(

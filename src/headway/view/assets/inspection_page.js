@@ -1,6 +1,6 @@
 /** Builds the page: the head, the tabs, one view at a time, and their shared state. */
 
-import { el, inSight, keepFocus, replace, select, sentence, short } from "./dom.js";
+import { el, inSight, keepFocus, markOverflow, replace, select, sentence, short } from "./dom.js";
 import { attentionView } from "./attention_view.js";
 import { Inspection } from "./inspection.js";
 import { livePanel } from "./live.js";
@@ -40,6 +40,7 @@ const app = {
   },
   live: null,
 };
+const markTabs = markOverflow(byId("tabs"));
 /** @type {View|null} */
 let view = null;
 let shown = null;
@@ -65,6 +66,7 @@ function drawTabs() {
     tab.tabIndex = isChosen ? 0 : -1;
     if (isChosen) inSight(byId("tabs"), tab);
   }
+  markTabs();
   byId("view").setAttribute("aria-labelledby", `tab-${chosen}`);
 }
 

@@ -72,6 +72,8 @@ export function livePanel(host, app, answered) {
   /** The server's description of each model, by name. @type {Map<string, Object<string, any>>} */
   const known = new Map();
   text.value = app.store.values.text || app.inspection.source.text;
+  /** Whether the fields hold an example of the model, and nothing of the reader's own. */
+  let isExample = false;
 
   const terms = (input) =>
     input.value
@@ -87,6 +89,13 @@ export function livePanel(host, app, answered) {
   const names = () => (chosen().inputs?.length > 1 ? chosen().inputs : null);
   const typed = () => (names() ? `${text.value}\t${second.value}` : text.value);
   const isTyped = () => [text, second].every((field) => field.hidden || field.value.trim());
+
+  /** Begins with an example of the model, unless the reader has written something. */
+  function offerExample() {
+    if (!isExample && (text.value.trim() || second.value.trim())) return;
+    [text.value, second.value] = [...(chosen().example ?? []), "", ""];
+    isExample = Boolean(text.value);
+  }
 
   /** Shows the fields and settings of the chosen model, with the values of its run. */
   function fit() {
@@ -145,7 +154,8 @@ export function livePanel(host, app, answered) {
     try {
       const raw = await server.inspect(question(output));
       if (!raw) return;
-      say(`${Math.round(performance.now() - since)} ms`);
+      const taken = `${Math.round(performance.now() - since)} ms`;
+      say(isExample ? `An example. Type your own. ${taken}` : taken);
       answered(raw);
     } catch (error) {
       secretField.hidden = error.status !== 401;
@@ -157,7 +167,7 @@ export function livePanel(host, app, answered) {
     clearTimeout(timer);
     timer = setTimeout(() => {
       app.store.set({
-        text: typed().length <= 500 ? typed() : "",
+        text: !isExample && typed().length <= 500 ? typed() : "",
         model: model.value,
         output: 0,
       });
@@ -183,6 +193,7 @@ export function livePanel(host, app, answered) {
       secretField.hidden = true;
       say("");
       fit();
+      offerExample();
     } catch (error) {
       secretField.hidden = error.status !== 401;
       return say(error.message, true);
@@ -193,8 +204,13 @@ export function livePanel(host, app, answered) {
 
   for (const input of [text, second, beam, alpha, best, length, required, forbidden, prefix])
     input.addEventListener("input", soon);
+  for (const input of [text, second]) {
+    input.addEventListener("input", () => (isExample = false));
+    input.addEventListener("focus", () => isExample && input.select());
+  }
   model.addEventListener("change", () => {
     fit();
+    offerExample();
     soon();
   });
   secret.addEventListener("change", () => {
