@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 _MAX_PIECE = 16
 _MAX_WORD = 36  # longer words are cut, to keep products of probabilities within a float
 _MAX_WORDS = 50_000  # the most frequent ones; the rest would cost time and add no pieces
+_MAX_SYMBOLS = 1_200_000  # of these words; text without spaces has few words with many symbols
 _SEEDS_PER_PIECE = 10
 _MIN_SEEDS = 10_000
 _KEEP = 0.6  # share of the pieces kept in a round
@@ -30,12 +31,7 @@ def train_unigram(
     Every symbol of `alphabet` is among them, so that any word over it can be segmented. Fewer
     pieces are returned only if the words have fewer sub-strings that occur twice.
     """
-    ordered = sorted(word_counts.items(), key=lambda item: (-item[1], item[0]))
-    words = [
-        (word[start : start + _MAX_WORD], count)
-        for word, count in ordered[:_MAX_WORDS]
-        for start in range(0, len(word), _MAX_WORD)
-    ]
+    words = _parts(sorted(word_counts.items(), key=lambda item: (-item[1], item[0])))
     counts = _seeds(words, alphabet, n_pieces)
     while True:
         counts = _expected_counts(words, counts)
@@ -44,6 +40,19 @@ def train_unigram(
         counts = _prune(counts, max(n_pieces, int(_KEEP * len(counts))))
     log_probs = {piece: round(value, 6) for piece, value in _log_probs(counts).items()}
     return sorted(log_probs.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _parts(words: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The first words with their counts, long ones cut."""
+    parts: list[tuple[str, int]] = []
+    n_symbols = 0
+    for word, count in words[:_MAX_WORDS]:
+        for start in range(0, len(word), _MAX_WORD):
+            if n_symbols >= _MAX_SYMBOLS:
+                return parts
+            parts.append((word[start : start + _MAX_WORD], count))
+            n_symbols += len(parts[-1][0])
+    return parts
 
 
 def _seeds(
