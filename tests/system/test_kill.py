@@ -1,22 +1,22 @@
-"""SIGKILL at any moment, then resume: bit for bit the weights of the run that was never stopped.
+"""SIGKILL and SIGTERM at any moment, then resume: bit for bit the weights of the run that was never
+stopped.
 
-The command runs as a user runs it, except that every update is logged, so that the moments can be
-told from the outside: by files that appear and by lines of the log. Dropout (also of BPE merges),
-accumulation, moving average, averaging of checkpoints and early stopping are on.
+One long run is killed at chosen moments, told from the outside by files that appear and by lines of
+the log. Short runs of five kinds are stopped at random moments. Every update is logged. Dropout
+(also of BPE merges), accumulation, moving average, averaging of checkpoints and early stopping are
+on.
 """
 
 import json
-import os
 import random
-import subprocess
-import sys
+import signal
 import time
-from pathlib import Path
 
 import pytest
 import torch
+from five_kinds import RUN_FILES, write_kind
+from warm_process import WarmProcess, needs_fork
 
-import headway
 from headway.runs import RunDir
 
 RUN = """
@@ -52,13 +52,11 @@ patience = 13
 max_length = 20
 """
 EVERY, AVERAGED, ENDS = 6, 3, 84  # nothing is right so early: the first validation stays the best
-COMMAND = (
-    "import sys; from headway.training import fit; fit.LOG_SECONDS = 0.0; "
-    "from headway.cli import main; sys.exit(main())"
-)
+KILLED = (-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
 def write_data(folder):
+    folder.mkdir()
     draw = random.Random(0)
     for name, n in (("train", 20_000), ("valid", 200)):
         lines = ["".join(draw.choices("abcdefghijkl", k=draw.randint(8, 16))) for _ in range(n)]
@@ -67,37 +65,40 @@ def write_data(folder):
     (folder / "run.toml").write_text(RUN, "utf-8")
 
 
-class Runner:
-    """A run directory with a cache of its own, and the processes that work on it."""
+def log_every_update():
+    from headway.training import loop
 
-    def __init__(self, folder, name):
-        self.folder, self.out = folder, folder / name
-        self.cache = folder / f"{name}-cache"
-        self.output = folder / f"{name}.txt"
+    loop.LOG_SECONDS = 0.0
+
+
+class Runner:
+    """A run in a folder with its data and its cache, and the processes that work on it."""
+
+    def __init__(self, folder):
+        self.folder, self.out, self.cache = folder, folder / "run", folder / "cache"
+        self.output = folder / "stderr"
         self.stale, self.reached, self.started = b"", 0, 0.0
-        source, known = Path(headway.__file__).parents[1], os.environ.get("PYTHONPATH", "")
-        self.surroundings = {
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "HEADWAY_CACHE": str(self.cache),
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(source), known])),
-        }
 
     def go(self):
         """Starts the run, or goes on with it if it had begun."""
-        train = ["train", str(self.folder / "run.toml"), "--out", str(self.out)]
         begun = (self.out / "run.toml").exists()
-        arguments = ["resume", str(self.out)] if begun else train
-        with open(self.output, "w", encoding="utf-8") as output:
-            return subprocess.Popen(
-                [sys.executable, "-c", COMMAND, *arguments],
-                env=self.surroundings,
-                stdout=output,
-                stderr=output,
-            )
+        arguments = ["resume", "run"] if begun else ["train", "run.toml", "--out", "run"]
+        return WarmProcess(arguments, self.folder, prepare=log_every_update)
 
     def finish(self):
-        assert self.go().wait(timeout=600) == 0, self.output.read_text("utf-8")[-2000:]
+        """Goes on to the end; returns the seconds it took."""
+        result = self.go().result(600)
+        assert result.code == 0, result.stderr[-2000:]
+        return result.seconds
+
+    def kill_at_random(self, draw, seconds):
+        """Goes on and is stopped within some seconds; whether it was not over before."""
+        process = self.go()
+        time.sleep(draw.uniform(0.0, seconds))
+        process.send_signal(draw.choice([signal.SIGKILL, signal.SIGTERM]))
+        code = process.wait()
+        assert code in (0, *KILLED), self.output.read_text("utf-8")[-2000:]
+        return code != 0
 
     def log(self):
         try:
@@ -144,7 +145,7 @@ class Runner:
             assert time.monotonic() < until, "the moment never came"
             time.sleep(0.0002)
         time.sleep(delay)
-        process.kill()
+        process.send_signal(signal.SIGKILL)
         assert process.wait() == -9, "it was over before the kill"
 
 
@@ -239,11 +240,13 @@ def check_tensors(ours, theirs):
         assert torch.equal(value, theirs[name]), name
 
 
+@needs_fork
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_killed_again_and_again_and_resumed(tmp_path):
-    write_data(tmp_path)
-    whole = Runner(tmp_path, "whole")
+    for name in ("whole", "killed"):
+        write_data(tmp_path / name)
+    whole = Runner(tmp_path / "whole")
     whole.finish()
     assert RunDir.open(whole.out).checkpoints()[-AVERAGED:] == [
         ENDS - 2 * EVERY,
@@ -251,9 +254,44 @@ def test_killed_again_and_again_and_resumed(tmp_path):
         ENDS,
     ]
 
-    killed, draw = Runner(tmp_path, "killed"), random.Random(1)
+    killed, draw = Runner(tmp_path / "killed"), random.Random(1)
     assert len(MOMENTS) >= 20
     for moment, passed, delay in MOMENTS:
         killed.kill_when(moment, passed, draw.uniform(0, 0.5) if delay == "random" else delay)
     killed.finish()
     check_same(killed.out, whole.out)
+
+
+def kill_runs(folder, kind, n_runs, n_kills):
+    """Stops runs of one kind at random moments, twice each or until they are over."""
+    write_kind(kind, folder / "whole")
+    whole, draw = Runner(folder / "whole"), random.Random(kind)
+    seconds = whole.finish()
+    runs = kills = 0
+    while runs < n_runs or kills < n_kills:
+        runs += 1
+        assert runs < 5 * n_runs, "too few kills came in time"
+        write_kind(kind, folder / str(runs))
+        killed = Runner(folder / str(runs))
+        was_killed = [killed.kill_at_random(draw, 0.7 * seconds)]
+        if was_killed[0]:
+            was_killed.append(killed.kill_at_random(draw, 0.5 * seconds))
+        kills += sum(was_killed)
+        killed.finish()
+        check_same(killed.out, whole.out)
+    print(f"{kind}: {kills} kills in {runs} runs")
+
+
+@needs_fork
+@pytest.mark.parametrize("kind", ["translate", "tag"])
+def test_a_short_run_is_stopped_at_random(tmp_path, kind):
+    kill_runs(tmp_path, kind, n_runs=1, n_kills=1)
+
+
+@needs_fork
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", RUN_FILES)
+def test_short_runs_are_stopped_at_random(tmp_path, kind):
+    """100 kills in 50 runs of five kinds."""
+    kill_runs(tmp_path, kind, n_runs=10, n_kills=20)

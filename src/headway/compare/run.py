@@ -26,8 +26,8 @@ from ..run_config import RunConfig, load_run_config, read_config
 from ..runs import RunDir
 from ..runs.atomic import make_directory, write_bytes
 from ..runs.directory import HEADER, RUN_FILE
-from ..training.loop import Interrupted
 from ..training.progress import Display, Silent
+from ..training.stop_signals import Interrupted
 from .by_length import ByLength
 from .evaluate import ScoringOptions, evaluate_run, metric_of, scored_corpora, scored_set
 from .result import SETS, Budget, ComparedRun, Comparison, ComparisonRow, Failure

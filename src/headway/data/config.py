@@ -13,6 +13,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 
+from ..arguments import check_fields
 from ..config import OneOf
 from ..errors import ConfigError, DataError
 from .formats import FORMATS, FileFormat
@@ -161,6 +162,7 @@ class DataConfig:
     many tokens; none crosses the end of its document."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("valid", "test"):
             corpora = getattr(self, name)
             for corpus in corpora if isinstance(corpora, list) else [corpora]:

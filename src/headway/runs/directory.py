@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ..errors import RunError, own_version
+from ..file_limits import parse_json
 from . import checkpoint, weights
 from .atomic import NEW, make_directory, replacing_directory, sweep, write_bytes
 from .checkpoint import Checkpoint
@@ -23,7 +24,7 @@ from .lock import locked
 from .log import RunLog
 from .manifest import FILES, MANIFEST, Manifest, version_of
 from .older_formats import METRICS
-from .reading import parse_json, read_regular, unreadable
+from .reading import read_regular, unreadable
 from .tensors import n_bytes
 
 FORMAT = 2

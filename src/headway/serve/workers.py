@@ -104,15 +104,17 @@ class ForkedWorkers:
         self.workers, self._patience = workers, patience
         # A thread waits for each process, asleep.
         self._threads = ThreadPoolExecutor(workers, "waiting")
-        self._idle: list[ForkedWorker] = []
+        self._all: list[ForkedWorker] = []
+        self._is_closed = False
         try:
             for _ in range(workers):
-                self._idle.append(
+                self._all.append(
                     ForkedWorker(lambda batch: _compute(engines, batch), threads, closes_files=True)
                 )
         except OSError:
             self.close()
             raise
+        self._idle = list(self._all)
 
     async def answer(self, key: BatchKey, items: list[Any]) -> Sequence[bytes]:
         worker = self._idle.pop()
@@ -125,8 +127,9 @@ class ForkedWorkers:
             self._idle.append(worker)
 
     def close(self) -> None:
+        self._is_closed = True  # batches under way are not computed again
         self._threads.shutdown(wait=False, cancel_futures=True)
-        for worker in self._idle:
+        for worker in self._all:
             worker.kill()
 
     def _outcome(self, worker: ForkedWorker, batch: Batch) -> Any:
@@ -140,6 +143,8 @@ class ForkedWorkers:
                     worker.send(batch)
                     return worker.receive(self._patience)
                 except WorkerKilled:
+                    if self._is_closed:
+                        return WorkerError("the server was stopped")
                     worker.kill()  # whatever is left of it
             reason = f"was killed {tries} times, perhaps for lack of memory"
         except TimeoutError:

@@ -21,7 +21,7 @@ from ..data.config import Corpus, DataConfig
 from ..data.formats.read import has_column
 from ..data.row_rules import IndependentColumns
 from ..data.store import Store
-from ..errors import ConfigError
+from ..errors import ConfigError, batch_in_memory
 from ..metrics.metric import Metric
 from ..models import Family, VocabularySizes
 from ..models.family import Ability
@@ -90,6 +90,7 @@ class EncoderObjective(Objective):
 SAMPLES = 3
 TOKENS = 4096
 """Tokens in a batch of a validation, padding included."""
+LONG_VALIDATION = "shorten the longest examples of data.valid, or train a smaller model"
 
 
 @dataclass(frozen=True)
@@ -151,12 +152,20 @@ class Validator(ABC):
         device = device_of(objective.model)
         for made in self.batches():
             batch = {name: value.to(device) for name, value in made.items()}
-            for name, value in objective(batch).items():
-                sums[name] += value.item()
+            with batch_in_memory("a validation", *size_of(batch), LONG_VALIDATION):
+                for name, value in objective(batch).items():
+                    sums[name] += value.item()
             for name, count in objective.counts(batch).items():
                 counts[name] += count
         weights = objective.weights.items()
         return sum(weight * sums[name] / max(counts[name], 1) for name, weight in weights)
+
+
+def size_of(batch: Batch) -> tuple[int, int]:
+    """Number of examples in a batch, and the length of the longest."""
+    sizes = [tensor.shape for tensor in batch.values()]
+    n, lengths = max((size[0] for size in sizes), default=0), [s[1] for s in sizes if len(s) > 1]
+    return n, max(lengths, default=1)
 
 
 def device_of(model: Any) -> torch.device:

@@ -98,6 +98,20 @@ def test_a_fork_that_is_lost_is_replaced(forks, text, said):
     assert answer_from(forks, "a") == [b'"a"']
 
 
+def test_closing_ends_what_is_under_way(trained):
+    pool = ForkedWorkers({"mine": Fragile(trained["mine"])}, workers=1, threads=1, patience=600.0)
+
+    async def run():
+        under_way = asyncio.create_task(pool.answer(KEY, items_of("hang")))
+        await asyncio.sleep(0.5)
+        pool.close()
+        with pytest.raises(WorkerError, match="the server was stopped"):
+            await asyncio.wait_for(under_way, 120)
+
+    asyncio.run(run())
+    assert not any(worker.is_alive for worker in pool._all)
+
+
 def test_one_text_survives_kills_that_it_did_not_cause(trained, tmp_path):
     class Unlucky(Engine):
         """Dies the first four times, and is killed once more while it is idle."""
