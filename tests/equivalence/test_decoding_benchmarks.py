@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from planned_figures import planned_figures
 
 import headway
 
@@ -115,6 +116,7 @@ def test_the_program_ends_with_a_line_of_json(bench, run, capsys):
     )
     assert all(value > 0 for value in line["ratios"].values())
     assert line["results"]["memory_mb"][bench.OURS] > 50
+    assert float(planned_figures("decode_speed", line)["ms"]) >= 0
 
 
 def test_differences_are_told_by_the_models_own_score(bench, run):
@@ -144,3 +146,4 @@ def test_terms_are_met_or_reported(run, tmp_path, capsys):
     assert line["name"] == "terms"
     assert line["met"]["with terms"] == 1  # no z was ever seen, so "zzz" cannot be written
     assert line["not met and not reported"] == 0
+    assert planned_figures("terms", line)["met"] == "1"

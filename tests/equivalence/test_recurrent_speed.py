@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from equivalence_cases import some_batch
+from planned_figures import planned_figures
 from torch.nn.functional import cross_entropy
 
 from headway.nn.scores import SCORES
@@ -73,6 +74,7 @@ def test_the_program_ends_with_one_line_of_json(bench, toy, monkeypatch, capsys)
         "headway plain/torch.nn (luong)",
     ]
     assert all(ratio > 0 for ratio in result["ratios"].values())
+    assert planned_figures("recurrent_speed", result).keys() == {"bahdanau", "luong"}
     for times in result["time_over_dot"].values():
         assert set(times) == set(SCORES)
         assert times["dot"] == 1.0

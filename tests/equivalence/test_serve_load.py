@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from planned_figures import planned_figures
 
 import headway
 
@@ -86,14 +87,15 @@ def test_answers_are_right_while_workers_are_killed(run, capsys):
 
 @pytest.mark.slow
 def test_the_program_ends_with_a_line_of_json(bench, run, capsys):
-    arguments = [str(run / "run"), "--source", str(run / "test.txt"), "--clients", "1", "8"]
+    arguments = [str(run / "run"), "--source", str(run / "test.txt"), "--clients", "1", "32"]
     assert bench.main([*arguments, "--seconds", "3", "--rounds", "1", "--enough", "200"]) == 0
     line = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert line["name"] == "serve_load"
     assert set(line["ratios"]) == {
         f"headway/{peer} at {clients} clients"
         for peer in (bench.ALONE, bench.HF)
-        for clients in (1, 8)
+        for clients in (1, 32)
     }
     assert all(value > 0 for value in line["ratios"].values())
     assert sum(line["checked"][bench.OURS].values()) >= 200
+    assert float(planned_figures("serve_load", line)["unbatched"]) > 0

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from equivalence_cases import some_batch
+from planned_figures import planned_figures
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
@@ -286,7 +287,7 @@ def test_every_round_has_new_batches_for_all(monkeypatch):
 
 
 def test_the_program_ends_with_one_line_of_json(monkeypatch, capsys):
-    smaller = bench.Setting("smaller", 16, 24, 2, 1, 300, 64, updates=1)
+    smaller = bench.Setting("tiny, recipe", 16, 24, 2, 1, 300, 64, updates=1)
     monkeypatch.setitem(bench.SIZES, "tiny", (TOY, smaller))
     monkeypatch.setattr(rounds, "matmul_rate", partial(rounds.matmul_rate, seconds=0.01, size=64))
     assert bench.main(["--rounds", "2", "--threads", "1"]) == 0
@@ -297,10 +298,12 @@ def test_the_program_ends_with_one_line_of_json(monkeypatch, capsys):
     first, second = result["results"]
     assert result["ratios"] == {
         "headway/huggingface": first["headway/huggingface"]["of_medians"],
-        "headway/huggingface (smaller)": second["headway/huggingface"]["of_medians"],
+        "headway/huggingface (tiny, recipe)": second["headway/huggingface"]["of_medians"],
     }
     assert [len(v) for v in first["tokens_per_second"].values()] == [2, 2, 2]
     assert first["share_of_matmul_rate"]["headway"] > 0
+    assert planned_figures("train_speed", result).keys() == {"tiny", "recipe"}
+    assert planned_figures("train_speed_base", result).keys() == {"base"}
     assert "round 2/2" in output.err
 
 

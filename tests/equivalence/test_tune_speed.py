@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from planned_figures import planned_figures
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -212,6 +213,7 @@ def test_the_program_ends_with_one_line_of_json(monkeypatch, capsys):
         "headway/huggingface (attention dropout 0.1)",
         "headway/huggingface (attention dropout 0)",
     ]
+    assert planned_figures("tune_speed", result)["share"].count("%") == 2
     for found in result["results"]:
         assert found["setting"]["tokens"] == 64
         assert [len(v) for v in found["tokens_per_second"].values()] == [2, 2, 2]

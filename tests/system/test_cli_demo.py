@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from planned_figures import planned_figures
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -19,7 +20,8 @@ def small_demo(monkeypatch):
     monkeypatch.setitem(demo.DEMOS, "dates", lambda: demo.dates_demo(**few))
 
 
-def test_the_table_the_json_and_the_errors(headway, fails, small_demo, workdir):
+def test_the_table_the_json_and_the_errors(headway, fails, small_demo, workdir, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")  # wide enough for whatever the model writes
     code, stdout, stderr = headway("demo", "--out", "demo")
     assert code == 0
     assert re.search(r"3\. März 2021 .+ \d+\.\d%", stdout)
@@ -56,3 +58,4 @@ def test_the_benchmark_reports_the_range_over_seeds(small_demo, workdir, monkeyp
     for name, lowest in figures["lowest"].items():
         assert lowest <= figures["highest"][name]
     assert (figures["right"], figures["showcase"], len(figures["wrong"])) == (0, 24, 24)
+    assert planned_figures("demo", figures)["showcase"] == "0 of 24"
