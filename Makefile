@@ -23,12 +23,13 @@ MODELS_site := $(MODELS_test)
 SAMPLE_STEPS ?= 800
 
 .NOTPARALLEL:
-.PHONY: help demo test slow lint types format docs samples site wheel clean
+.PHONY: help demo test slow fuzz lint types format docs samples site wheel clean
 
 help:
 	@echo "make demo     set up, train on embedded data, write runs/demo (a few minutes)"
 	@echo "make test     set up, run the tests"
 	@echo "make slow     the tests that take long"
+	@echo "make fuzz     damaged inputs by the thousand; FUZZ=N of each kind, FUZZ_SEED=N"
 	@echo "make lint     ruff: rules and formatting"
 	@echo "make types    mypy"
 	@echo "make format   let ruff fix and format"
@@ -51,6 +52,10 @@ test: $(VENV)/.ready-test
 slow: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -m slow --timeout 7200
 	$(BIN)/python -m pytest --hypothesis-profile explore --timeout 7200 tests/unit
+
+# One process for each core. Variables: FUZZ, inputs of each kind; FUZZ_SEED.
+fuzz: $(VENV)/.ready-test
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m fuzz -s --timeout 7200 tests/fuzz
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .

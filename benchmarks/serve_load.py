@@ -60,10 +60,12 @@ class Server:
             raise RuntimeError(f"the server of {self.name} ended with {self.process.wait()}")
         self.url = json.loads(line)["url"]
 
-    def stop(self) -> None:
+    def stop(self) -> int | None:
+        """The exit code of the process, if it was started."""
         if self.process is not None:
             self.process.send_signal(signal.SIGTERM)
             self.process.communicate()
+        return None if self.process is None else self.process.returncode
 
 
 @dataclass
@@ -117,6 +119,8 @@ def load(server: Server, clients: int, seconds: float, lines: Path) -> dict[str,
     command = [sys.executable, str(FOLDER / "clients.py"), server.url, str(lines)]
     command += ["--clients", str(clients), "--seconds", str(seconds)]
     found: dict[str, Any] = json.loads(subprocess.check_output(command, text=True))
+    for failure, times in found["failures"].items():
+        say(f"  {server.name}: {times} requests failed: {failure}")
     return found
 
 

@@ -10,9 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .arguments import checked
+
 if TYPE_CHECKING:
     from .data.glossary import Glossary
-    from .errors import ConfigError, DataError, HeadwayError, RunError
+    from .errors import ConfigError, DataError, HeadwayError, InputError, RunError
     from .inference.classifier import Classifier, Prediction
     from .inference.embedder import Embedder, cosines, nearest
     from .inference.language_model import Generation, LanguageModel, TextEvaluation
@@ -50,6 +52,7 @@ __all__ = [
     "Glossary",
     "HeadwayError",
     "Imported",
+    "InputError",
     "Inspection",
     "LanguageModel",
     "OutputEvaluation",
@@ -94,6 +97,7 @@ MODULES = {
     "Glossary": ".data.glossary",
     "HeadwayError": ".errors",
     "Imported": ".interop.import_model",
+    "InputError": ".errors",
     "Inspection": ".inspection.inspection",
     "LanguageModel": ".inference.language_model",
     "OutputEvaluation": ".inference.results",
@@ -143,6 +147,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+@checked
 def train(config: "RunConfig", out: str | Path, display: "Display | None" = None) -> Any:
     """Trains into the run directory `out`, which must not exist or be empty, and loads the result.
 
@@ -162,6 +167,7 @@ def train(config: "RunConfig", out: str | Path, display: "Display | None" = None
     return _report_and_load(out)
 
 
+@checked
 def resume(
     out: str | Path,
     display: "Display | None" = None,

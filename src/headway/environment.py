@@ -38,5 +38,5 @@ def require_same_environment(run: RunDir, now: dict[str, Any]) -> None:
     if different:
         raise RunError(
             f"{run.path} cannot go on exactly: {'; '.join(different)}; "
-            "restore that, or add --inexact"
+            "restore that, or add `inexact=True`"
         )

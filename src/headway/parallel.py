@@ -29,6 +29,13 @@ Work = Callable[[list[int]], list[T]]
 
 DECODE_TOKENS = 8192
 """Source tokens times beam in one batch; larger batches exceed the processor's caches."""
+LARGE_SEARCH = (
+    "lower search.beam, search.n_best or search.max_length, shorten the longest inputs, or search "
+    "in one process (OMP_NUM_THREADS=1)"
+)
+"""The remedy if a search runs out of memory."""
+LARGE_INPUTS = "shorten the longest inputs, or free some memory"
+"""The remedy if another use of a model runs out of memory."""
 MIN_ROWS_PER_PROCESS = 32
 """Rows per process below which starting it does not pay."""
 SMALL = 2**27
@@ -282,6 +289,11 @@ class ForkedWorker:
         except (EOFError, OSError):
             raise WorkerKilled from None
         raise TimeoutError
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process is not None and self._process.is_alive()
 
     def kill(self) -> None:
         """Kills the process at once."""

@@ -9,10 +9,12 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from . import config as configs
+from .arguments import check_fields, checked
 from .config import Choice, OneOf
-from .config.messages import did_you_mean
+from .config.messages import did_you_mean, either
 from .data.codecs.text import TextConfig
 from .data.config import DataConfig, columns_named, data_root, is_cut, learned_from
+from .data.held_out import hold_out
 from .errors import ConfigError, RunError
 from .models import FAMILIES
 from .models.finetuning import FinetuneConfig
@@ -80,6 +82,7 @@ class RunConfig:
     """The search for outputs, unless a command overrides it."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.task not in TASKS:
             hint = did_you_mean(self.task, TASKS)
             raise ValueError(f"task = {self.task!r}: expected one of {', '.join(TASKS)}{hint}")
@@ -96,10 +99,26 @@ class RunConfig:
                 f'tune.mode = "{self.tune.mode}" freezes weights, which are random without init; '
                 'set init = "run directory", or leave it out'
             )
-        if self.train.patience and self.data.valid is None:
+        if self.train.patience and self.data.valid == []:
             raise ValueError("train.patience needs validation data; set data.valid")
         self._check_dropout()
         self._check_positions()
+
+    def with_held_out(self) -> "tuple[RunConfig, str | None]":
+        """The settings with validation data, held out of the training data if there are none.
+
+        Returns:
+            Also the line that reports it; None if the run file names its own.
+        """
+        task, root = self.make_task(), Path(self.data.root or ".")
+        columns = task.columns_of(learned_from(self.data), root)
+        held_out = hold_out(self.data, columns, task.split_by, root, self.seed)
+        if held_out is None:
+            return self, None
+        try:
+            return replace(self, data=held_out.data), held_out.line
+        except ValueError as error:
+            raise ConfigError(f"{held_out.line}; {error}") from None
 
     @property
     def model_name(self) -> str:
@@ -205,6 +224,7 @@ class RunConfig:
         return f"pretrain.objective = {self.pretrain.objective!r}"
 
 
+@checked
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     """The run file at `path`, with an absolute `data.root`, so that the run can resume anywhere."""
     loaded = configs.load(path, RunConfig, overrides, _with_defaults)
@@ -219,12 +239,22 @@ def _refuse_unused_columns(config: RunConfig) -> None:
     for split in ("train", "valid", "test"):
         corpora = getattr(config.data, split)
         for corpus in corpora if isinstance(corpora, list) else [corpora]:
-            unused = [] if corpus is None else sorted(columns_named(corpus) - set(columns))
-            if unused:
+            named = set() if corpus is None else columns_named(corpus)
+            if unused := sorted(named - set(columns)):
                 raise ConfigError(
                     f"data.{split}: {unused[0]} is not a column of task = {config.task!r}, which "
-                    f"has {', '.join(columns)}; leave it out"
+                    f"has {', '.join(columns)}; {_remedy(config.make_task(), named)}"
                 )
+
+
+def _remedy(task: Task, named: set[str]) -> str:
+    """Advice for columns of a corpus that are not those of the task."""
+    missing = [name for name in task.columns if name not in named | task.optional]
+    if not missing:
+        return "leave it out"
+    fitting = [f'"{name}"' for name, other in TASKS.items() if named <= set(other.columns)]
+    others = f", or set task = {either(fitting)}" if fitting else ""
+    return f"write {' and '.join(missing)} instead{others}"
 
 
 def _with_defaults(tables: dict[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from headway.models import FAMILIES
 from headway.runs import RunDir
 from headway.tasks.translate import TranslationValidator
 from headway.training import loop, plan
-from headway.training.loop import Interrupted
 from headway.training.progress import Silent
+from headway.training.stop_signals import Interrupted
 
 TRAIN = {
     "steps": 20,

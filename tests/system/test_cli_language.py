@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 
 import pytest
 from cli_workdir import commands_in
@@ -50,6 +51,21 @@ def workdir(tmp_path_factory):
     with commands_in(folder):
         assert main(["train", "run.toml", "--out", "run"]) == 0
         yield folder
+
+
+def test_validations_on_a_share_of_the_text_measure_it(headway, workdir):
+    options = (
+        "data.block=4",
+        "train.steps=3",
+        "train.evaluate_every=1",
+        "train.evaluate_share=0.5",
+    )
+    code, _, stderr = headway("train", "run.toml", "--out", "share", *options)
+    assert code == 0
+    assert re.search(r"3 validations on \d+ of \d+ examples", stderr)
+    losses = [float(loss) for loss in re.findall(r"valid_loss (\S+)", stderr)]
+    assert len(losses) == 3
+    assert min(losses) > 1
 
 
 def test_it_learns_and_says_how_well(headway, workdir):

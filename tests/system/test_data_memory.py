@@ -24,16 +24,16 @@ MEASURE = textwrap.dedent(
     import json, sys, time
     from pathlib import Path
     import headway
-    from headway.data.batches import Batches
-    from headway.data.codecs import TextConfig
+    from headway.data.batching import Batches
+    from headway.data.codecs.text import TextConfig
     from headway.data.collate import collate
-    from headway.data.corpora import Corpus, DataConfig, default_cache
-    from headway.data.leaks import LeakCheck
+    from headway.data.config import Corpus, DataConfig, default_cache
+    from headway.data.leakage import LeakCheck
     from headway.data.prepare import prepare
     from headway.models.transformer import TransformerConfig
     from headway.tasks.translate import Translate
-    from headway.training.display import Silent
-    from headway.training.settings import TrainConfig
+    from headway.training.progress import Silent
+    from headway.training.config import TrainConfig
 
     def peak():
         status = Path("/proc/self/status").read_text()

@@ -1,8 +1,11 @@
 """Exit codes and the texts that name the package."""
 
 import importlib.metadata
+import pickle
 
+import numpy as np
 import pytest
+import torch
 
 from headway import errors
 
@@ -36,3 +39,44 @@ def test_a_source_tree_that_is_not_installed_has_no_version(monkeypatch):
 def test_the_version_is_that_of_the_distribution(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", {errors.DISTRIBUTION: "1.2"}.__getitem__)
     assert errors.own_version() == "1.2"
+
+
+def test_whatever_a_message_quotes_it_stays_one_readable_line():
+    error = errors.DataError("a\x1b[2J\t\x85\u2028\u202eb: no\nnext é")
+    assert str(error) == "a\\x1b[2J\\t\\x85\\u2028\\u202eb: no\nnext é"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_long_line_keeps_its_beginning_and_its_remedy():
+    text = str(errors.RunError("the key " + "k" * 10_000 + " is unknown; leave it out"))
+    assert text.startswith("the key kkk")
+    assert text.endswith("kkk is unknown; leave it out")
+    assert " ... " in text
+    assert len(text) == errors.LONGEST_LINE
+
+
+def too_much():
+    """PyTorch's own error: no machine has a petabyte."""
+    return torch.empty(1 << 50, dtype=torch.uint8)
+
+
+@pytest.mark.parametrize("work", [too_much, lambda: bytearray(1 << 50), lambda: np.empty(1 << 50)])
+def test_a_lack_of_memory_names_the_batch_and_the_remedy(work):
+    with (
+        pytest.raises(errors.RunError) as caught,
+        errors.batch_in_memory("an update", 64, 250, "lower train.batch_tokens"),
+    ):
+        work()
+    assert str(caught.value) == (
+        "out of memory in an update with 64 examples of up to 250 tokens; lower train.batch_tokens"
+    )
+
+
+def test_other_errors_stay_as_they_are():
+    with (
+        pytest.raises(RuntimeError, match="shapes"),
+        errors.batch_in_memory("an update", 1, 1, ""),
+    ):
+        raise RuntimeError("shapes differ")
+    assert not errors.is_out_of_memory(ValueError("out of memory"))
+    assert errors.is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried ..."))

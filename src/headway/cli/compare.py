@@ -67,7 +67,7 @@ def compare(
     """
     from ..compare.by_length import ByLength
     from ..compare.run import compare as run_comparison
-    from ..training.loop import Interrupted
+    from ..training.stop_signals import Interrupted
 
     if edges is not None and not by_length:
         raise ConfigError(f"--edges {edges} needs --by-length; add it or leave --edges out")

@@ -82,18 +82,23 @@ def _table(rows: list["Sample"]) -> "Table":
         table.add_column(heading, overflow="fold")
     for row in rows:
         confidence = "" if row.confidence is None else f"{row.confidence:.1%}"
-        cells = (row.source, row.output, confidence, _verdict(row))
-        table.add_row(*(Text(cell) for cell in cells))
+        cells = [Text(cell) for cell in (row.source, row.output, confidence, _verdict(row))]
+        if row.is_right is False:
+            cells[-1].stylize("bold red")
+        table.add_row(*cells)
     return table
 
 
 def _verdict(row: "Sample") -> str:
     if row.is_right is None:
         return ""
-    return "right" if row.is_right else f"wrong: {row.expected}"
+    return "✓ right" if row.is_right else f"✗ wrong, correct: {row.expected}"
 
 
 def _lines(result: "DemoResult") -> Iterator[str]:
+    known = [row for row in result.rows if row.is_right is not None]
+    yield f"{sum(bool(row.is_right) for row in known)} of {len(known)} lines above are right"
+    yield ""
     for label, scores in result.scores.items():
         yield f"{label}:"
         for score in scores.values():

@@ -2,21 +2,21 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, InputError
+from .input_lines import LeftOut, OnError, input_chunks, left_out_lines, text_of
 from .options import Cut, Json, Run, Threads, Weights, set_threads, whole, writing
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..inference.base import TooLong
     from ..inference.embedder import Embedder
 
-CHUNK_LINES = 4096
 NEARNESS = "Nearness"
 
 Files = Annotated[
@@ -78,8 +78,8 @@ Top = Annotated[
         rich_help_panel=NEARNESS,
     ),
 ]
-Lines = tuple[list[str], list[str]]
-"""Texts, and their names in messages."""
+Embedded = tuple[list[Any], list[Any]]
+"""Texts and their vectors, with an `InputError` in place of those that cannot be used."""
 
 
 def embed(
@@ -89,6 +89,7 @@ def embed(
     normalise: Normalise = None,
     word: Word = None,
     cut: Cut = False,
+    on_error: OnError = "stop",
     out: Out = None,
     as_json: Json = False,
     weights: Weights = None,
@@ -109,22 +110,35 @@ def embed(
     from ..inference.load import load
 
     _check_options(out, compare, nearest, top)
+    can_keep = not compare and nearest is None
+    if on_error == "keep" and not can_keep:
+        raise ConfigError("--on-error keep goes with vectors; leave out --compare and --nearest")
     if pooling is not None and pooling not in get_args(Pooling):
         raise ConfigError(f"--pooling {pooling}: expected mean or first")
     set_threads(threads)
     embedder = Embedder(load(run, weights=weights), pooling, normalise)  # type: ignore[arg-type]
-    vectors = _Vectors(embedder, word, cut)
-    if out is not None:
-        _write(vectors, files or ["-"], out, as_json)
-    elif compare:
-        _print_cosines(*vectors.all(files or ["-"]), as_json)
-    elif nearest is not None:
-        _print_nearest(vectors, files or ["-"], nearest, top or 5, as_json)
-    else:
-        for texts, chunk in vectors.chunks(files or ["-"]):
-            for text, vector in zip(texts, chunk.tolist(), strict=True):
-                print(json.dumps({"text": text, "vector": vector}, ensure_ascii=False))
-            print(end="", flush=True)
+    with left_out_lines(can_keep) as left_out:
+        vectors = _Vectors(embedder, word, cut, on_error, left_out)
+        if out is not None:
+            _write(vectors, files or ["-"], out, as_json)
+        elif compare:
+            _print_cosines(*vectors.all(files or ["-"]), as_json)
+        elif nearest is not None:
+            _print_nearest(vectors, files or ["-"], nearest, top or 5, as_json)
+        else:
+            _print_vectors(vectors, files or ["-"])
+
+
+def _print_vectors(vectors: "_Vectors", files: Sequence[str]) -> None:
+    for texts, chunk in vectors.chunks(files):
+        for text, vector in zip(texts, chunk, strict=True):
+            record: dict[str, Any] = {"text": None if isinstance(text, InputError) else text}
+            if isinstance(vector, InputError):
+                record["error"] = text_of(vector)
+            else:
+                record["vector"] = vector.tolist()
+            print(json.dumps(record, ensure_ascii=False))
+        print(end="", flush=True)
 
 
 def _check_options(out: Path | None, compare: bool, nearest: str | None, top: int | None) -> None:
@@ -141,44 +155,31 @@ def _check_options(out: Path | None, compare: bool, nearest: str | None, top: in
 class _Vectors:
     """Vectors of the lines of files."""
 
-    def __init__(self, embedder: "Embedder", word: str | None, cut: bool) -> None:
-        self.embedder, self.word = embedder, word
-        self.options: dict[str, Any] = {"too_long": "cut" if cut else "refuse"}
+    def __init__(
+        self,
+        embedder: "Embedder",
+        word: str | None,
+        cut: bool,
+        on_error: OnError,
+        left_out: LeftOut,
+    ) -> None:
+        self.embedder, self.word, self.on_error = embedder, word, on_error
+        self.too_long: TooLong = "cut" if cut else "refuse"
+        self.left_out = left_out
 
-    def chunks(self, files: Sequence[str]) -> Iterator[tuple[list[str], "np.ndarray"]]:
+    def chunks(self, files: Sequence[str]) -> Iterator[Embedded]:
         """Texts and vectors, some thousand lines at a time."""
-        for texts, locations in _chunks(files):
-            options = {**self.options, "places": locations}
-            if self.word is None:
-                yield texts, self.embedder.embed(texts, **options)
-            else:
-                yield texts, self.embedder.embed_word(texts, self.word, **options)
+        for places, texts in input_chunks(files, self.on_error, lambda line, *_: line):
+            vectors = self.embedder.rows(texts, self.word, self.too_long, places, self.on_error)
+            for vector in vectors:
+                self.left_out.add(vector)
+            yield texts, vectors
 
-    def all(self, files: Sequence[str]) -> tuple[list[str], "np.ndarray"]:
-        """All texts and vectors.
-
-        Raises:
-            DataError: the files have no lines.
-        """
-        import numpy as np
-
+    def all(self, files: Sequence[str]) -> tuple[list[Any], "np.ndarray"]:
+        """All texts, and their vectors as an array."""
         chunks = list(self.chunks(files))
-        if not chunks:
-            raise DataError(f"{', '.join(files)}: no lines; expected a text in each")
-        return [text for lines, _ in chunks for text in lines], np.concatenate(
-            [vectors for _, vectors in chunks]
-        )
-
-
-def _chunks(files: Sequence[str]) -> Iterator[Lines]:
-    from ..data.formats.lines import read_lines
-
-    for file in files:
-        name = "standard input" if file == "-" else file
-        lines, done = read_lines(file), 0
-        while chunk := list(islice(lines, CHUNK_LINES)):
-            yield chunk, [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
-            done += len(chunk)
+        rows = [vector for _, vectors in chunks for vector in vectors]
+        return [text for texts, _ in chunks for text in texts], self.embedder.matrix(rows)
 
 
 def _write(vectors: _Vectors, files: Sequence[str], out: Path, as_json: bool) -> None:
@@ -199,6 +200,8 @@ def _print_cosines(texts: list[str], vectors: "np.ndarray", as_json: bool) -> No
     if as_json:
         print(json.dumps({"texts": texts, "cosines": rows}, ensure_ascii=False))
         return
+    if not rows:
+        return
     width = max(6, len(str(len(rows))))
     number = len(str(len(rows)))
     print(" " * number, *(f"{i:>{width}}" for i in range(1, len(rows) + 1)))
@@ -213,7 +216,9 @@ def _print_nearest(
 
     candidates, matrix = vectors.all([among])
     for texts, chunk in vectors.chunks(files):
-        for text, best in zip(texts, nearest(chunk, matrix, top), strict=True):
+        for text, best in zip(
+            texts, nearest(vectors.embedder.matrix(chunk), matrix, top), strict=True
+        ):
             if as_json:
                 near = [
                     {"text": candidates[hit.index], "line": hit.index + 1, "cosine": hit.cosine}

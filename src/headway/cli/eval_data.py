@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
+from .options import warn
 
 if TYPE_CHECKING:
     from ..data.config import Corpus
@@ -23,18 +24,23 @@ def evaluation_corpora(
     data: str | None,
     form: str | None,
 ) -> tuple[tuple["Corpus", ...], Path]:
-    """The corpora of the options, else the run's test data, and the folder of relative names."""
+    """The corpora of the options, else the run's test data, or else its validation data; and the
+    folder of relative names."""
     from ..data.config import as_corpora
 
     if data is not None and len(model.task.columns) == 1:
         return (_text_corpus(model, data, form),), Path()
     if source is not None or target is not None or data is not None:
         return (corpus_of(model, source, target, data, form),), Path()
-    corpora = as_corpora(model.config.data.test, "data.test")
+    settings = model.config.data
+    corpora = as_corpora(settings.test, "data.test")
     if not corpora:
+        corpora = as_corpora(settings.valid, "data.valid")
         remedy = "--data FILE" if len(model.task.columns) == 1 else PAIR
-        raise ConfigError(f"the run file of {model.run.path} names no data.test; give {remedy}")
-    return corpora, Path(model.config.data.root or ".")
+        if not corpora:
+            raise ConfigError(f"the run file of {model.run.path} names no data.test; give {remedy}")
+        warn(f"no data.test: these are the validation data, which chose the weights; give {remedy}")
+    return corpora, Path(settings.root or ".")
 
 
 PAIR = "--source and --target, or --data"

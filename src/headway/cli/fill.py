@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ConfigError
 from .options import Json, Run, Threads, Weights, set_threads, whole
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ def fill(
     from ..inference.load import load_for
     from ..inference.masked_lm import Pretrained
 
-    if top < 1:
-        raise ConfigError(f"--top {top}: expected a number of at least 1")
     set_threads(threads)
     result = load_for("fill", Pretrained, run, weights=weights).fill(text, top)
     if as_json:

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ConfigError
+from ..errors import ConfigError, InputError
+from .input_lines import OnError, input_chunks, left_out_lines, text_of
 from .options import Json, Run, Threads, Weights, With, set_threads, warn
 from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from .translate import one_line, output_record
@@ -51,6 +51,7 @@ def generate(
     file: File = None,
     lines: Lines = False,
     cut: Cut = False,
+    on_error: OnError = "stop",
     as_json: Json = False,
     search: SearchOptions = NO_SEARCH_OPTIONS,
     more: With = None,
@@ -73,12 +74,14 @@ def generate(
         raise ConfigError("PROMPT and --file both set the prompt; leave one of them out")
     if lines and file is None:
         raise ConfigError("--lines needs a file; add --file FILE, or --file - to type")
+    if on_error == "keep" and not lines:
+        raise ConfigError("--on-error keep is for several prompts; add --file FILE --lines")
     model = load_for("generate", LanguageModel, run, *(more or []), weights=weights)
     settings = search.settings()
     config, too_long = model.writing_config(**settings), "cut" if cut else "refuse"
     options: dict[str, Any] = {"too_long": too_long, **settings}
     if lines and file is not None:
-        _write_lines(model, file, as_json, config.n_best, options)
+        _write_lines(model, file, as_json, config.n_best, {**options, "on_error": on_error})
         return
     text = prompt if file is None else _whole(file)
     if streams(config) and not as_json:
@@ -105,18 +108,29 @@ def _stream(model: "LanguageModel", prompt: str, options: dict[str, Any]) -> Non
 def _write_lines(
     model: "LanguageModel", file: str, as_json: bool, n_best: int, options: dict[str, Any]
 ) -> None:
-    from ..data.formats.lines import read_lines
+    def parse(line: str, location: str, file: str) -> str:
+        return line
 
-    name = "standard input" if file == "-" else file
-    prompts, done = read_lines(file), 0
-    while chunk := list(islice(prompts, CHUNK_LINES)):
-        locations = [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
-        results = model.generate(chunk, places=locations, first=done, **options)
-        for location, result in zip(locations, results, strict=True):
-            print(_json(result) if as_json else "\n".join(_lines(result, done, n_best)))
-            _warn_of_unknowns(result, location)
-            done += 1
-        print(end="", flush=True)
+    with left_out_lines() as left_out:
+        for places, prompts in input_chunks([file], options["on_error"], parse, CHUNK_LINES):
+            results = model.generate(prompts, places=places, first=left_out.n_lines, **options)
+            for place, prompt, result in zip(places, prompts, results, strict=True):
+                _write_line(prompt, result, place, left_out.n_lines, as_json, n_best)
+                left_out.add(result)
+            print(end="", flush=True)
+
+
+def _write_line(
+    prompt: Any, result: Any, location: str, number: int, as_json: bool, n_best: int
+) -> None:
+    if not isinstance(result, InputError):
+        print(_json(result) if as_json else "\n".join(_lines(result, number, n_best)))
+        _warn_of_unknowns(result, location)
+    elif as_json:
+        record = {"prompt": prompt if isinstance(prompt, str) else None, "error": text_of(result)}
+        print(json.dumps(record, ensure_ascii=False))
+    else:
+        print("" if n_best == 1 else f"{number} |||  ||| {0:.6f}")
 
 
 def _whole(file: str) -> str:

@@ -1,23 +1,21 @@
 """`headway predict`: one prediction for each input line, in order, chunk by chunk."""
 
 import json
-import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DataError
+from ..errors import DataError, InputError
 from .eval_data import corpus_of
+from .input_lines import CHUNK_LINES, OnError, input_chunks, left_out_lines, text_of
 from .options import Cut, Format, Json, Run, Threads, Weights, With, set_threads
 
 if TYPE_CHECKING:
     from ..data.formats.read import Row
     from ..inference.predictor import Predictor
-
-CHUNK_LINES = 4096
 
 Files = Annotated[
     list[str] | None,
@@ -30,6 +28,7 @@ def predict(
     files: Files = None,
     form: Format = None,
     cut: Cut = False,
+    on_error: OnError = "stop",
     as_json: Json = False,
     more: With = None,
     weights: Weights = None,
@@ -49,20 +48,50 @@ def predict(
     set_threads(threads)
     # `Predictor` is the abstract base of all prediction tasks.
     predictor: Predictor = load_for("predict", Predictor, run, *(more or []), weights=weights)  # type: ignore[type-abstract]
-    for rows in _chunks(predictor, files or ["-"], form):
-        filled = [row for row in rows if any(map(str.strip, row.values))]
-        inputs = [predictor.input(row.values) for row in filled]
-        locations = [row.where for row in filled]
-        predictions = iter(predictor.predict(inputs, "cut" if cut else "refuse", locations))
-        for row in rows:
-            prediction = next(predictions) if any(map(str.strip, row.values)) else None
-            if as_json:
-                columns = dict(zip(predictor.inputs, row.values, strict=True))
-                fields = {} if prediction is None else predictor.to_dict(prediction)
-                print(json.dumps(columns | fields, ensure_ascii=False))
-            else:
-                print("" if prediction is None else predictor.format_prediction(prediction))
-        print(end="", flush=True)
+    options: dict[str, Any] = {"too_long": "cut" if cut else "refuse", "on_error": on_error}
+    show = _json if as_json else _line
+    with left_out_lines() as left_out:
+        for places, inputs in _chunks(predictor, files or ["-"], form, on_error):
+            predictions = _predictions(predictor, inputs, places, options)
+            for values, prediction in zip(inputs, predictions, strict=True):
+                print(show(predictor, values, prediction))
+                left_out.add(prediction)
+            print(end="", flush=True)
+
+
+def _predictions(
+    predictor: "Predictor", inputs: list[Any], places: list[str], options: dict[str, Any]
+) -> list[Any]:
+    """The prediction for each input; None for a blank one."""
+    filled = [row for row, values in enumerate(inputs) if not _is_blank(values)]
+    given = [_input(predictor, inputs[row]) for row in filled]
+    found = predictor.predict(given, places=[places[row] for row in filled], **options)
+    by_row = dict(zip(filled, found, strict=True))
+    return [by_row.get(row) for row in range(len(inputs))]
+
+
+def _is_blank(values: Any) -> bool:
+    return not isinstance(values, InputError) and not any(map(str.strip, values))
+
+
+def _input(predictor: "Predictor", values: Any) -> Any:
+    return values if isinstance(values, InputError) else predictor.input(values)
+
+
+def _line(predictor: "Predictor", values: Any, prediction: Any) -> str:
+    """The line of a prediction; empty for a blank input and for an error."""
+    is_empty = prediction is None or isinstance(prediction, InputError)
+    return "" if is_empty else predictor.format_prediction(prediction)
+
+
+def _json(predictor: "Predictor", values: Any, prediction: Any) -> str:
+    texts = [None] * len(predictor.inputs) if isinstance(values, InputError) else values
+    record = dict(zip(predictor.inputs, texts, strict=True))
+    if isinstance(prediction, InputError):
+        record["error"] = text_of(prediction)
+    elif prediction is not None:
+        record |= predictor.to_dict(prediction)
+    return json.dumps(record, ensure_ascii=False)
 
 
 def _help_values() -> dict[str, str]:
@@ -77,30 +106,32 @@ def _help_values() -> dict[str, str]:
 predict.help_values = _help_values  # type: ignore[attr-defined]
 
 
-def _chunks(predictor: "Predictor", files: list[str], form: str | None) -> Iterator[list["Row"]]:
-    """The inputs with their locations (`file:line`), some thousands at a time."""
+def _chunks(
+    predictor: "Predictor", files: list[str], form: str | None, on_error: OnError
+) -> Iterator[tuple[list[str], list[Any]]]:
+    """Locations (`file:line`) and the columns of inputs, some thousands at a time."""
+    if form is None:
+        yield from input_chunks(files, on_error, lambda *line: _columns(predictor, *line))
+        return
     for file in files:
-        rows = _lines(predictor, file) if form is None else _table(predictor, file, form)
-        # On a terminal, each line is answered at once.
-        size = 1 if file == "-" and sys.stdin.isatty() else CHUNK_LINES
-        while chunk := list(islice(rows, size)):
-            yield chunk
+        rows = _table(predictor, file, form)
+        while chunk := list(islice(rows, CHUNK_LINES)):
+            yield [row.where for row in chunk], [row.values for row in chunk]
 
 
-def _lines(predictor: "Predictor", file: str) -> Iterator["Row"]:
-    from ..data.formats.read import Row, read_lines
-
-    name = "standard input" if file == "-" else file
+def _columns(predictor: "Predictor", line: str, location: str, file: str) -> tuple[str, ...]:
+    """The columns of a line, which a tab separates."""
     columns = predictor.inputs
-    for number, line in enumerate(read_lines(file), 1):
-        fields = (line,) if len(columns) == 1 else tuple(line.split("\t"))
-        if len(fields) != len(columns):
-            raise DataError(
-                f"{name}:{number}: {len(fields)} {'fields' if len(fields) > 1 else 'field'} where "
-                f"{' and '.join(columns)} were expected, with a tab between them; or read the "
-                "file as a table with --format"
-            )
-        yield Row(fields, f"{name}:{number}")
+    fields = (line,) if len(columns) == 1 else tuple(line.split("\t"))
+    if len(fields) != len(columns) and not line.strip():
+        return ("",) * len(columns)
+    if len(fields) != len(columns):
+        raise DataError(
+            f"{location}: {len(fields)} {'fields' if len(fields) > 1 else 'field'} where "
+            f"{' and '.join(columns)} were expected, with a tab between them; or read the "
+            "file as a table with --format"
+        )
+    return fields
 
 
 def _table(predictor: "Predictor", file: str, form: str) -> Iterator["Row"]:

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ..errors import ConfigError, HeadwayError
+from ..errors import ConfigError, HeadwayError, is_out_of_memory
 from . import (
     average,
     compare,
@@ -34,11 +34,17 @@ from . import (
     view,
 )
 from .evaluate import command
+from .flags import with_flags
 from .options import Grouped
 from .process_setup import end_process, keep_freed_memory, skip_meta_kernels, wait_asleep
 from .streams import log, utf8_output
+from .termination import Terminated, raising_terminated
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
+OUT_OF_MEMORY = (
+    "out of memory; close other programs, use a smaller model, or lower train.batch_tokens and "
+    "data.max_length"
+)
 BROKEN_PIPE = 141  # the code of shells for a program whose reader is gone
 VERBS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
@@ -81,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
     line, debug = _without_debug(line)
     if arguments is None and line[:1] and line[0] in USES_MODELS:
         skip_meta_kernels()  # this process does nothing else; a caller's may train afterwards
-    with utf8_output():
+    with utf8_output(), raising_terminated():
         try:
             _check_encoding(line)
             _run(line)
@@ -90,6 +96,9 @@ def main(arguments: list[str] | None = None) -> int:
         except KeyboardInterrupt:
             log("interrupted")
             return INTERRUPTED
+        except Terminated:
+            log("terminated")
+            return TERMINATED
         except BrokenPipeError:
             return BROKEN_PIPE
         except Exception as error:
@@ -101,7 +110,8 @@ def run() -> NoReturn:
     """Runs the command of this process and ends it."""
     code = main()
     line, _ = _without_debug(sys.argv[1:])
-    if line[:1] and line[0] in USES_MODELS:
+    # A thread may still compute for a command that was stopped.
+    if line[:1] and (line[0] in USES_MODELS or code in (INTERRUPTED, TERMINATED)):
         end_process(code)
     sys.exit(code)
 
@@ -181,7 +191,7 @@ def _explain(error: Exception, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, HeadwayError):
-        for line in str(error).splitlines():
+        for line in with_flags(str(error)).splitlines():
             log(f"error: {line}")
         return error.exit_code
     if isinstance(error, UsageError):
@@ -190,6 +200,9 @@ def _explain(error: Exception, debug: bool) -> int:
         message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
         log(f"error: {message}; see {path} --help")
         return 2
+    if is_out_of_memory(error):
+        log(f"error: {OUT_OF_MEMORY}")
+        return 1
     what = " ".join(f"{type(error).__name__}: {error}".split())
     hint = "" if debug else "; run again with --debug for the traceback"
     log(f"error: {what} (this is a bug{hint})")

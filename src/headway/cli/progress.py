@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .termination import Terminated, raising_terminated
+
 if TYPE_CHECKING:
     from ..training.progress import Display
 
@@ -37,26 +39,17 @@ def display_for(out: Path) -> Iterator["Display"]:
 @contextmanager
 def _stoppable(out: Path) -> Iterator[None]:
     """Reports how to continue after a signal before the loop; the loop handles its own."""
-    from ..training.loop import Interrupted
+    from ..training.stop_signals import Interrupted
 
-    def stop(number: int, frame: object) -> None:
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, stop)
     try:
-        yield
-    except (KeyboardInterrupt, _Terminated) as error:
-        number = signal.SIGTERM if isinstance(error, _Terminated) else signal.SIGINT
+        with raising_terminated():
+            yield
+    except (KeyboardInterrupt, Terminated) as error:
+        number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
         if not (out / "run.toml").exists():
             raise Interrupted("stopped before the run started", number) from None
         command = f"headway resume {shlex.quote(str(out))}"
         raise Interrupted(f"stopped; continue with: {command}", number) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-class _Terminated(BaseException):
-    """SIGTERM, as KeyboardInterrupt is SIGINT."""
 
 
 def _print_summary(out: Path, as_json: bool) -> None:

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..errors import InputError
 from .eval_data import read_test_rows
+from .input_lines import CHUNK_LINES, OnError, left_out_lines, text_of
 from .options import (
     Data,
     Format,
@@ -19,7 +21,6 @@ from .options import (
     refuse_options,
     set_threads,
 )
-from .translate import CHUNK_LINES
 
 if TYPE_CHECKING:
     from ..data.formats.read import Row
@@ -32,6 +33,7 @@ def score(
     target: Target = None,
     data: Data = None,
     form: Format = None,
+    on_error: OnError = "stop",
     more: With = None,
     weights: Weights = None,
     threads: Threads = None,
@@ -53,12 +55,16 @@ def score(
     takes_pairs = model.scored_inputs == "pairs"
     if not takes_pairs:
         refuse_options(run, model.config.task, {"--source": source, "--target": target})
-    for rows in _chunks(read_test_rows(model, source, target, data, form)):
-        columns = [list(column) for column in zip(*(row.values for row in rows), strict=True)]
-        locations = {"places": [row.where for row in rows]} if takes_pairs else {}
-        for row, scored in zip(rows, model.score(*columns, **locations), strict=True):
-            texts = dict(zip(model.task.columns, row.values, strict=True))
-            print(_json(texts, scored) if as_json else _line(scored))
+    with left_out_lines() as left_out:
+        for rows in _chunks(read_test_rows(model, source, target, data, form)):
+            columns = [list(column) for column in zip(*(row.values for row in rows), strict=True)]
+            options: dict[str, Any] = {}
+            if takes_pairs:  # a language model scores texts of any length
+                options = {"places": [row.where for row in rows], "on_error": on_error}
+            for row, scored in zip(rows, model.score(*columns, **options), strict=True):
+                texts = dict(zip(model.task.columns, row.values, strict=True))
+                print(_json(texts, scored) if as_json else _line(scored))
+                left_out.add(scored)
 
 
 def _chunks(rows: Iterator["Row"]) -> Iterator[list["Row"]]:
@@ -66,15 +72,18 @@ def _chunks(rows: Iterator["Row"]) -> Iterator[list["Row"]]:
         yield chunk
 
 
-def _line(scored: "ScoredText") -> str:
+def _line(scored: "ScoredText | InputError") -> str:
+    if isinstance(scored, InputError):
+        return ""
     return f"{scored.log_prob:.6f}\t{len(scored.token_log_probs)}"
 
 
-def _json(texts: dict[str, str], scored: "ScoredText") -> str:
-    record = {
-        **texts,
-        "log_prob": scored.log_prob,
-        "tokens": scored.tokens,
-        "token_log_probs": scored.token_log_probs,
-    }
+def _json(texts: dict[str, str], scored: "ScoredText | InputError") -> str:
+    record: dict[str, Any] = {**texts}
+    if isinstance(scored, InputError):
+        record["error"] = text_of(scored)
+    else:
+        record["log_prob"] = scored.log_prob
+        record["tokens"] = scored.tokens
+        record["token_log_probs"] = scored.token_log_probs
     return json.dumps(record, ensure_ascii=False)

@@ -158,8 +158,11 @@ def serve(
                 budget=batch_tokens or BUDGET,
             )
             asyncio.run(service.warm_up())
-            _announce(address_of(listener), list(served), as_json)
-            is_finished = run(app, listener, limits.seconds, service.batcher.drain)
+
+            def ready() -> None:
+                _announce(address_of(listener), list(served), as_json)
+
+            is_finished = run(app, listener, limits.seconds, ready, service.batcher.drain)
         finally:
             pool.close()
     log("stopped")

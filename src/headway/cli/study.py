@@ -44,7 +44,7 @@ def study(
     Example: headway study recall
     """
     from ..studies.study import run_study
-    from ..training.loop import Interrupted
+    from ..training.stop_signals import Interrupted
 
     set_threads(threads)
     where = out or Path("runs", f"study-{name}")

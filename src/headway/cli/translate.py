@@ -5,16 +5,15 @@ searched together.
 """
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ConfigError
+from ..errors import ConfigError, InputError
+from .input_lines import LeftOut, OnError, input_chunks, left_out_lines, text_of
 from .options import (
     COMPUTING,
     SAMPLING,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from ..inspection.hypothesis import TextHypothesis
     from ..search import SearchConfig
 
-CHUNK_LINES = 4096
+JSONL = (".jsonl", ".jsonl.gz")
 TERMS, LOOKING = "Terms and prefixes", "Looking inside"
 
 Files = Annotated[
@@ -133,6 +132,7 @@ def translate(
     files: Files = None,
     jsonl: Jsonl = False,
     split: Split = False,
+    on_error: OnError = "stop",
     as_json: Json = False,
     sample: Sample = False,
     search: SearchOptions = NO_SEARCH_OPTIONS,
@@ -170,14 +170,21 @@ def translate(
     terms = Glossary.read(glossary) if glossary is not None else None
     layer, too_long = _layer(align, align_layer), "split" if split else "refuse"
     options: dict[str, Any] = {"too_long": too_long, "glossary": terms, "align": layer}
-    options |= {"engine": engine, "compute_type": compute_type, **settings}
-    show = _Show(translator.search_config(**settings), as_json, terms is not None)
-    _translate(translator, _chunks(files or ["-"], jsonl, prefix or ""), show, trace, options)
+    options |= {"engine": engine, "compute_type": compute_type, "on_error": on_error, **settings}
+
+    def parse(line: str, location: str, file: str) -> "TranslationRequest":
+        return _request(line, location, jsonl or file.endswith(JSONL), prefix or "")
+
+    chunks = input_chunks(files or ["-"], on_error, parse)
+    with left_out_lines() as left_out:
+        config = translator.search_config(**settings)
+        show = _Show(config, as_json, terms is not None, layer is not False, left_out)
+        _translate(translator, chunks, show, trace, options)
 
 
 def _translate(
     translator: "Translator",
-    chunks: "Iterator[tuple[list[str], list[TranslationRequest]]]",
+    chunks: Iterator[tuple[list[str], list[Any]]],
     show: "_Show",
     trace: Path | None,
     options: dict[str, Any],
@@ -200,19 +207,46 @@ def _translate(
 class _Show:
     """Prints translations in order; warns of missing terms and unproven outputs."""
 
-    def __init__(self, config: "SearchConfig", as_json: bool, has_glossary: bool) -> None:
-        self.config, self.as_json, self.has_glossary = config, as_json, has_glossary
-        self.number = 0
-
-    def __call__(
-        self, translation: "Translation", request: "TranslationRequest", location: str
+    def __init__(
+        self,
+        config: "SearchConfig",
+        as_json: bool,
+        has_glossary: bool,
+        is_aligned: bool,
+        left_out: LeftOut,
     ) -> None:
+        self.config, self.as_json, self.has_glossary = config, as_json, has_glossary
+        self.is_aligned, self.left_out = is_aligned, left_out
+
+    @property
+    def number(self) -> int:
+        """The number of the next translation, from 0."""
+        return self.left_out.n_lines
+
+    def __call__(self, translation: Any, request: Any, location: str) -> None:
+        if isinstance(translation, InputError):
+            self._print_empty(translation, getattr(request, "source", None))
+        else:
+            self._print(translation, request)
+            self._warn(translation, location)
+        self.left_out.add(translation)
+
+    def _print(self, translation: "Translation", request: "TranslationRequest") -> None:
         if self.as_json:
             has_terms = self.has_glossary or bool(request.require)
             print(json.dumps(_record(translation, has_terms), ensure_ascii=False))
         else:
-            for line in self._lines(translation):
-                print(line)
+            print("\n".join(self._lines(translation.outputs)))
+
+    def _print_empty(self, error: InputError, source: str | None) -> None:
+        from ..inference.results import empty_hypothesis
+
+        if self.as_json:
+            print(json.dumps({"source": source, "error": text_of(error)}, ensure_ascii=False))
+        else:
+            print("\n".join(self._lines([empty_hypothesis(self.is_aligned)])))
+
+    def _warn(self, translation: "Translation", location: str) -> None:
         best = translation.outputs[0]
         for term in best.unmet:
             warn(f'{location}: required "{term}" is missing')
@@ -221,10 +255,9 @@ class _Show:
                 f"{location}: not proven to be the best within max_nodes={self.config.max_nodes}; "
                 "raise search.max_nodes"
             )
-        self.number += 1
 
-    def _lines(self, translation: "Translation") -> Iterator[str]:
-        for output in translation.outputs:
+    def _lines(self, outputs: "Sequence[TextHypothesis]") -> Iterator[str]:
+        for output in outputs:
             columns = [one_line(output.text)]
             if self.config.n_best > 1:
                 columns = [str(self.number), *columns, f"{output.score:.6f}"]
@@ -250,34 +283,13 @@ def _layer(align: bool, layer: str | None) -> bool | int:
         ) from None
 
 
-def _chunks(
-    files: list[str], jsonl: bool, prefix: str
-) -> Iterator[tuple[list[str], list["TranslationRequest"]]]:
-    """Locations (`file:line`) and requests, some thousands at a time."""
-    from ..data.formats.lines import read_lines
-    from ..inference.requests import TranslationRequest, parse_request
-
-    for file in files:
-        name = "standard input" if file == "-" else file
-        # On a terminal, each line is answered at once.
-        size = 1 if file == "-" and sys.stdin.isatty() else CHUNK_LINES
-        is_jsonl = jsonl or file.endswith((".jsonl", ".jsonl.gz"))
-        lines = read_lines(file)
-        done = 0
-        while chunk := list(islice(lines, size)):
-            locations = [f"{name}:{done + i}" for i in range(1, len(chunk) + 1)]
-            if is_jsonl:
-                requests = [parse_request(*pair) for pair in zip(chunk, locations, strict=True)]
-            else:
-                requests = [TranslationRequest(line) for line in chunk]
-            yield locations, [_with_prefix(request, prefix) for request in requests]
-            done += len(chunk)
-
-
-def _with_prefix(request: "TranslationRequest", prefix: str) -> "TranslationRequest":
-    """The request with the prefix of the command line, unless it has its own or is blank."""
+def _request(line: str, location: str, is_jsonl: bool, prefix: str) -> "TranslationRequest":
+    """The request of a line; the prefix is for one that has none and is not blank."""
     from dataclasses import replace
 
+    from ..inference.requests import TranslationRequest, parse_request
+
+    request = parse_request(line, location) if is_jsonl else TranslationRequest(line)
     if not prefix or request.prefix or request.is_blank:
         return request
     return replace(request, prefix=prefix)
@@ -298,12 +310,15 @@ class _Traces:
         with writing("--trace", self.path):  # closing writes the buffer
             self.file.close()
 
-    def add(self, location: str, translation: "Translation") -> None:
+    def add(self, location: str, translation: "Translation | InputError") -> None:
         from ..inspection.hypothesis import trace_to_dict
 
-        record: dict[str, Any] = {"place": location, "source": translation.source}
-        if translation.trace is not None:
-            record |= trace_to_dict(translation.trace, self.tokenizer)
+        if isinstance(translation, InputError):
+            record: dict[str, Any] = {"place": location, "error": text_of(translation)}
+        else:
+            record = {"place": location, "source": translation.source}
+            if translation.trace is not None:
+                record |= trace_to_dict(translation.trace, self.tokenizer)
         with writing("--trace", self.path):
             print(json.dumps(record, ensure_ascii=False), file=self.file)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..data.config import as_corpora
+from ..data.config import Corpus, as_corpora
 from ..errors import ConfigError
 from ..inference.base import TrainedModel
+from ..inference.evaluation import read_rows
 from ..inference.load import load
 from ..metrics.score import Score
 from ..run_config import RunConfig, load_run_config
@@ -37,10 +38,12 @@ class ScoringOptions:
     Attributes:
         by_length: also score by the length of the input.
         tokenized: the references are already tokenised; BLEU uses them unchanged.
+        metric: the metric of all runs of a comparison. Default: that of `metric_of`.
     """
 
     by_length: ByLength | None = None
     tokenized: bool = False
+    metric: str | None = None
 
 
 PLAIN = ScoringOptions()
@@ -79,8 +82,8 @@ def evaluate_run(run: str | Path, options: ScoringOptions = PLAIN) -> RunEvaluat
         HeadwayError: the run cannot be used, or its data cannot be read.
     """
     config = load_run_config(RunDir.open(run))
-    name, metric, root = scored_set(config), metric_of(config), Path(config.data.root or ".")
-    corpora = as_corpora(getattr(config.data, name), f"data.{name}")
+    metric, root = options.metric or metric_of(config), Path(config.data.root or ".")
+    corpora = scored_corpora(config)
     model: TrainedModel = load(run)
     timed = model.time_evaluation(corpora, root, metric, options.tokenized)
     lengths, unit = ([], "") if timed.inputs is None else measure_lengths(timed.inputs)
@@ -102,11 +105,23 @@ def evaluate_run(run: str | Path, options: ScoringOptions = PLAIN) -> RunEvaluat
 
 
 def metric_of(config: RunConfig) -> str:
-    """The metric for comparing runs; never the loss, which depends on the vocabulary."""
+    """The metric for comparing runs: that of the run file, or one that fits the references.
+
+    It is never the loss, which depends on the vocabulary.
+    """
     metric = config.train.metric
     if metric not in ("auto", "loss"):
         return metric
-    return config.make_task().comparison_metric
+    task, root = config.make_task(), Path(config.data.root or ".")
+    corpora = scored_corpora(config)
+    rows = read_rows(corpora, task.columns_of(corpora, root), root)
+    return task.comparison_metric(row.values[-1] for row in rows)
+
+
+def scored_corpora(config: RunConfig) -> tuple[Corpus, ...]:
+    """The corpora that a run is scored on."""
+    name = scored_set(config)
+    return as_corpora(getattr(config.data, name), f"data.{name}")
 
 
 def scored_set(config: RunConfig) -> ScoredSet:
@@ -115,8 +130,8 @@ def scored_set(config: RunConfig) -> ScoredSet:
     Raises:
         ConfigError: the run file names neither test nor validation data.
     """
-    if config.data.test is not None:
+    if config.data.test:
         return "test"
-    if config.data.valid is not None:
+    if config.data.valid:
         return "valid"
     raise ConfigError("there is nothing to score on: give data.test, or at least data.valid")

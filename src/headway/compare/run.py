@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import config as configs
 from ..api import resume, train
-from ..data.config import as_corpora, files_of
+from ..data.config import files_of
 from ..errors import ConfigError, HeadwayError, RunError
 from ..inference.load import trained_classes
 from ..inspection.run_info import best_validation, info
@@ -26,11 +26,11 @@ from ..run_config import RunConfig, load_run_config, read_config
 from ..runs import RunDir
 from ..runs.atomic import make_directory, write_bytes
 from ..runs.directory import HEADER, RUN_FILE
-from ..training.loop import Interrupted
 from ..training.progress import Display, Silent
+from ..training.stop_signals import Interrupted
 from .by_length import ByLength
-from .evaluate import ScoringOptions, evaluate_run, metric_of, scored_set
-from .result import Budget, ComparedRun, Comparison, ComparisonRow, Failure
+from .evaluate import ScoringOptions, evaluate_run, metric_of, scored_corpora, scored_set
+from .result import SETS, Budget, ComparedRun, Comparison, ComparisonRow, Failure
 
 OUT = Path("runs", "compare")
 MOST_DIFFERENCES = 3  # in an error message
@@ -73,12 +73,12 @@ def compare(
     first = _check_comparable(entries)
     if by_length is not None:
         able = {name for name, cls in trained_classes().items() if cls.scores_by_length}
-        _check_task(first.task, able, "figures by input length are", "--by-length")
+        _check_task(first.task, able, "figures by input length are", "`by_length`")
     if tokenized:
         able = {
             name for name, cls in trained_classes().items() if "tokenized" in cls.evaluation_options
         }
-        _check_task(first.task, able, "tokenised references are", "--tokenized")
+        _check_task(first.task, able, "tokenised references are", "`tokenized`")
     runs = [run for entry in entries for run in _planned(entry, out, seeds)]
     for run in runs:
         run.refuse_other_settings()
@@ -87,15 +87,17 @@ def compare(
         for run in runs:
             run.write_request()
     display = display or Silent()
+    metric = metric_of(first)
     for entry in entries:
         if entry.config is None:
             display.note(f"{entry.name}: left out: {entry.error}")
+    display.note(f"ranked by {metric} on the {SETS[scored_set(first)]}")
     failures = _train(runs, display)
-    figures = _score(runs, failures, ScoringOptions(by_length, tokenized), display)
+    figures = _score(runs, failures, ScoringOptions(by_length, tokenized, metric), display)
     comparison = Comparison.of(
         [_row(entry, runs, figures, failures) for entry in entries],
         task=first.task,
-        metric=metric_of(first),
+        metric=metric,
         scored_set=scored_set(first),
         budget=budget,
         seeds=seeds,
@@ -144,7 +146,7 @@ class _Planned:
         if not self.request.exists():
             raise RunError(
                 f"{self.path} is not a run of a comparison ({self.request.name} is missing); "
-                "give another --out"
+                "give another `out`"
             )
         old = configs.to_dict(_read_request(self.request))
         different = list(_differences(old, configs.to_dict(self.config)))
@@ -152,7 +154,7 @@ class _Planned:
             more = ", ..." if len(different) > MOST_DIFFERENCES else ""
             raise RunError(
                 f"{self.path} was made with other settings: "
-                f"{', '.join(different[:MOST_DIFFERENCES])}{more}; give another --out, or remove "
+                f"{', '.join(different[:MOST_DIFFERENCES])}{more}; give another `out`, or remove "
                 f"{self.path} to train it again"
             )
 
@@ -165,7 +167,7 @@ def _read_request(path: Path) -> RunConfig:
     try:
         return configs.parse(tomllib.loads(path.read_text("utf-8")), RunConfig, str(path))
     except (OSError, ValueError, ConfigError) as error:
-        raise RunError(f"{path} cannot be read ({error}); give another --out") from None
+        raise RunError(f"{path} cannot be read ({error}); give another `out`") from None
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -197,7 +199,7 @@ def _entries(paths: Sequence[str | Path], budget: Budget) -> list[_Entry]:
     entries = []
     for name, file in zip(unique_names(files), files, strict=True):
         try:
-            config = _with_budget(read_config(file), budget)
+            config, _ = _with_budget(read_config(file), budget).with_held_out()
             _scored_files(config)  # checks that they exist, before any training
             entries.append(_Entry(name, file, config))
         except HeadwayError as error:
@@ -269,7 +271,7 @@ def _scored_files(config: RunConfig) -> tuple[Any, ...]:
     """The name of the scored set, and the resolved files of its corpora."""
     name, root = scored_set(config), Path(config.data.root or ".")
     result: list[Any] = [name]
-    corpora = as_corpora(getattr(config.data, name), f"data.{name}")
+    corpora = scored_corpora(config)
     for corpus in corpora:
         files = files_of(corpus, config.make_task().columns_of(corpora, root), root)
         columns = None if corpus.file is None else replace(corpus, file="")
@@ -420,5 +422,5 @@ def _writing(out: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RunError(
-            f"--out {out} cannot be written: {error.strerror}; name another folder or make room"
+            f"`out` {out} cannot be written: {error.strerror}; name another folder or make room"
         ) from None

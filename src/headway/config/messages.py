@@ -1,6 +1,7 @@
 """Texts for types, values and near misses, for error messages and for the reference page."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass
 from difflib import SequenceMatcher
 from types import NoneType
@@ -9,11 +10,13 @@ from typing import Any, Literal, get_args, get_origin
 import annotated_types as at
 
 from .schema import NONE_WORD, alternatives, choice_of, join, keys, quote, split
+from .synonyms import is_other_name
 
 _NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _LONGEST_VALUE = 60
 _NEAR = 0.6  # difflib's own idea of a close match
-_SAME_SECTION = 0.2
+_NEAR_ELSEWHERE = 0.8  # in another section, half of a name is a coincidence
+_SAME_SECTION, _SAME_TABLE = 0.15, 0.05
 
 
 def expected(tp: Any) -> str:
@@ -22,7 +25,7 @@ def expected(tp: Any) -> str:
     parts = [_expected_member(member) for member in members]
     if len(parts) < len(alternatives(tp)) and accepts_none_word(tp):
         parts.append(show(NONE_WORD))
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+    return either(parts)
 
 
 def accepts_none_word(tp: Any) -> bool:
@@ -119,21 +122,43 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return f"; did you mean {show(near)}?" if near else ""
 
 
-def nearest_key(dotted: str, known: Iterable[str]) -> str | None:
-    """The known dotted key most similar to an unknown one, by its last part.
+def nearest_keys(dotted: str, known: Iterable[str]) -> list[str]:
+    """The known dotted keys most similar to an unknown one, by their last part.
 
-    A near miss in the same section is preferred, unless another section has the exact name.
+    Several if other sections have the very name. A near miss in the same section is preferred,
+    unless another section has the exact name.
     """
     section, _, name = dotted.rpartition(".")
-    best, best_score = None, 0.0
+    best: dict[str, None] = {}
+    best_score = 0.0
     for candidate in known:
         home, _, other = candidate.rpartition(".")
         score = _likeness(name, other)
-        if score >= _NEAR:
-            score += _SAME_SECTION if home == section else 0.0
-            if score > best_score:
-                best, best_score = candidate, score
-    return best
+        is_own = home == section
+        if score < (_NEAR if is_own else _NEAR_ELSEWHERE):
+            continue
+        score += _SAME_SECTION if is_own else 0.0
+        score += _SAME_TABLE if _table(candidate) == _table(dotted) else 0.0
+        if score > best_score:
+            best, best_score = {}, score
+        if score == best_score and (is_same(dotted, candidate) or not best):
+            best[candidate] = None
+    return list(best)
+
+
+def is_same(dotted: str, candidate: str) -> bool:
+    """Whether two dotted keys have the same last part."""
+    parts = (key.rpartition(".")[2].lower().replace("-", "_") for key in (dotted, candidate))
+    return len(set(parts)) == 1
+
+
+def _table(dotted: str) -> str:
+    return re.split(r"[.\[]", dotted, maxsplit=1)[0]
+
+
+def either(names: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _likeness(name: str, other: str) -> float:
@@ -145,6 +170,8 @@ def _likeness(name: str, other: str) -> float:
     # learning_rate and lr share two letters of fifteen: difflib alone would miss it.
     if min(len(name), len(other)) > 1 and (other == _initials(name) or name == _initials(other)):
         return 0.95
+    if is_other_name(name, other):
+        return 0.97
     return SequenceMatcher(None, name, other).ratio()
 
 

@@ -7,16 +7,26 @@ and discard those that do not fit. `toml_io` reads files and the command line.
 import dataclasses
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field
+from itertools import islice
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import annotated_types as at
 
 from ..errors import ConfigError
-from .messages import accepts_none_word, did_you_mean, expected, nearest_key, shorten, show
+from .messages import (
+    accepts_none_word,
+    did_you_mean,
+    either,
+    expected,
+    is_same,
+    nearest_keys,
+    shorten,
+    show,
+)
 from .schema import (
     NONE_WORD,
     SCALARS,
@@ -38,6 +48,9 @@ Read = tuple[Any, list[str]]
 
 COMMAND_LINE = "command line"
 _MANY_KEYS = 12
+_LONGEST_NUMBER = 60
+_MOST_PROBLEMS = 20
+"""Problems that are looked for in a table or list; a hostile file may have a hundred thousand."""
 
 
 def parse(
@@ -57,6 +70,8 @@ def parse(
     """
     reader = _Reader(cls, origin, overridden or {})
     settings, problems = reader.table(cls, raw, "")
+    if len(problems) > _MOST_PROBLEMS:
+        problems = [*problems[:_MOST_PROBLEMS], f"{origin}: there are more; fix these first"]
     if problems:
         raise ConfigError("\n".join(problems))
     return settings
@@ -95,10 +110,10 @@ class _Reader:
         if not isinstance(value, Mapping):
             return None, [self._mismatch(cls, value, key)]
         arguments: dict[str, Any] = {}
+        unknown = (name for name in value if not has_key(cls, name))
         problems = [
-            self._unknown(join(key, name), item, self._advice(cls, key, name))
-            for name, item in value.items()
-            if not has_key(cls, name)
+            self._unknown(join(key, name), value[name], self._advice(cls, key, name))
+            for name in islice(unknown, _MOST_PROBLEMS)
         ]
         for setting in keys(cls):
             name = join(key, setting.name)
@@ -119,9 +134,11 @@ class _Reader:
 
     def _chosen(self, choice: Choice, value: Any, key: str) -> Read:
         """An instance of the class that a key of the section picks from a table of classes."""
-        if not isinstance(value, Mapping):
-            return None, [self._mismatch(Annotated[Any, choice], value, key)]
         classes = choice.table()
+        if not isinstance(value, Mapping):
+            is_name = isinstance(value, str) and value in classes
+            advice = f"; write {join(key, choice.key)} = {show(value)}" if is_name else ""
+            return None, [self._mismatch(Annotated[Any, choice], value, key, advice)]
         picked = value.get(choice.key, choice.default)
         picked_key = join(key, choice.key)
         known = Literal[tuple(classes)]  # type: ignore[valid-type]
@@ -131,11 +148,11 @@ class _Reader:
             return self._literal(known, picked, picked_key)
         cls = classes[picked]
         entries: dict[str, Any] = {choice.key: picked} if has_key(cls, choice.key) else {}
-        unknown = []
+        unknown: list[str] = []
         for name, item in value.items():
             if has_key(cls, name):
                 entries[name] = item
-            elif name != choice.key:
+            elif name != choice.key and len(unknown) < _MOST_PROBLEMS:
                 advice = self._foreign(choice, picked, key, name)
                 unknown.append(self._unknown(join(key, name), item, advice))
         settings, problems = self.table(cls, entries, key)
@@ -164,9 +181,10 @@ class _Reader:
         base = split(tp)[0]
         origin, arguments = get_origin(base), get_args(base)
         if origin is dict and isinstance(value, Mapping):
-            table = {n: self.read(arguments[1], v, join(key, n)) for n, v in value.items()}
-            problems = [problem for _, more in table.values() for problem in more]
-            return {name: entry for name, (entry, _) in table.items()}, problems
+            read, problems = self._each(
+                (arguments[1], item, join(key, name)) for name, item in value.items()
+            )
+            return dict(zip(value, read, strict=not problems)), problems
         fixed = origin is tuple and arguments[-1] is not Ellipsis
         if (
             origin is dict
@@ -175,11 +193,22 @@ class _Reader:
         ):
             return None, [self._mismatch(tp, value, key)]
         types = arguments if fixed else arguments[:1] * len(value)
-        items = [
-            self.read(item_type, item, f"{key}[{index}]")
+        read, problems = self._each(
+            (item_type, item, f"{key}[{index}]")
             for index, (item_type, item) in enumerate(zip(types, value, strict=True))
-        ]
-        return origin(item for item, _ in items), [problem for _, more in items for problem in more]
+        )
+        return origin(read), problems
+
+    def _each(self, entries: Iterable[tuple[Any, Any, str]]) -> tuple[list[Any], list[str]]:
+        """The entries, each a type, a value and a key, up to too many problems."""
+        read, problems = [], []
+        for tp, item, key in entries:
+            value, more = self.read(tp, item, key)
+            read.append(value)
+            problems += more
+            if len(problems) >= _MOST_PROBLEMS:
+                break
+        return read, problems
 
     def _literal(self, tp: Any, value: Any, key: str) -> Read:
         allowed = get_args(split(tp)[0])
@@ -206,23 +235,34 @@ class _Reader:
         """Advice for a key that the picked class lacks: a similar key, or the owner of the key."""
         classes, dotted = choice.table(), join(section, name)
         here = _dotted(classes[picked], section)
-        near = nearest_key(dotted, [*here, *known_keys(self.root)])
+        near = next(iter(nearest_keys(dotted, [*here, *known_keys(self.root)])), None)
         owners = [owner for owner, cls in classes.items() if near in _dotted(cls, section)]
         if not owners or picked in owners:
             return self._advice(classes[picked], section, name)
-        own = nearest_key(dotted, here)
+        own = nearest_keys(dotted, here)
+        meant = f"; did you mean {own[0]}?" if own else ""
         if own and near != dotted:
-            return f"; did you mean {own}?"
+            return meant
         whose = f"{'it' if near == dotted else near} belongs to {', '.join(map(show, owners))}"
-        return f" for {join(section, choice.key)} = {show(picked)}; {whose}"
+        return f" for {join(section, choice.key)} = {show(picked)}; {whose}{meant}"
 
     def _advice(self, cls: type, section: str, name: str) -> str:
         """Advice for an unknown key: a similar key, or the known keys if they are few."""
         here = _dotted(cls, section)
-        near = nearest_key(join(section, name), [*here, *known_keys(self.root)])
+        dotted = join(section, name)
+        near = nearest_keys(dotted, [*here, *self._reachable(section)])
+        if near and is_same(dotted, near[0]):
+            return f"; it is {either(near)}"
         if near:
-            return f"; did you mean {near}?"
+            return f"; did you mean {near[0]}?"
         return f"; known here: {', '.join(here)}" if len(here) <= _MANY_KEYS else ""
+
+    def _reachable(self, section: str) -> Iterator[str]:
+        """The keys of all sections; those below a section only for a key of the same table."""
+        table = section.partition(".")[0].partition("[")[0]
+        for key in known_keys(self.root):
+            if key.count(".") < 2 or key.startswith(f"{table}."):
+                yield key
 
     def _unknown(self, key: str, value: Any, advice: str) -> str:
         typed = all(
@@ -310,7 +350,7 @@ def _rewriting(tp: Any, value: Any) -> str:
 
 
 def _other_forms(value: Any) -> Iterator[Any]:
-    if isinstance(value, str):
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER:
         with suppress(tomllib.TOMLDecodeError):
             yield tomllib.loads(f"value = {value.lower()}")["value"]
     elif isinstance(value, float) and value.is_integer():

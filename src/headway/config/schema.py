@@ -113,8 +113,10 @@ def split(tp: Any) -> tuple[Any, tuple[Any, ...]]:
     base, *metadata = get_args(tp)
     flat: list[Any] = []
     for item in metadata:
-        # Interval and Len are groups of the elementary constraints.
-        flat.extend(item if isinstance(item, annotated_types.GroupedMetadata) else [item])
+        # Interval and Len are groups of the elementary constraints. Asking a protocol is slow.
+        is_single = isinstance(item, annotated_types.BaseMetadata | OneOf | Choice)
+        is_group = not is_single and isinstance(item, annotated_types.GroupedMetadata)
+        flat.extend(item if is_group else [item])
     for item in flat:
         if isinstance(item, OneOf):
             return Literal[tuple(item.names())], ()

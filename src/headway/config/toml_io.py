@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from ..errors import ConfigError
-from ..file_limits import RUN_FILE_BYTES, refuse_named_pipe
+from ..file_limits import NESTING, RUN_FILE_BYTES, TOO_DEEP, TOO_LARGE, check_values, read_bounded
 from .messages import show
 from .parsing import COMMAND_LINE, parse
 from .schema import NONE_WORD, Key, choice_of, has_key, join, keys, tables_in
@@ -20,6 +20,10 @@ T = TypeVar("T")
 
 
 Tables = dict[str, Any]
+_NO_DATA = "a run file names data, it does not contain them"
+_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}[ \t]*+\.[ \t]*+){{{NESTING},}}")
+"""A dotted key of too many parts."""
 
 
 def load(
@@ -52,19 +56,12 @@ def load(
 
 
 def _read_toml(path: str | Path) -> Tables:
-    refuse_named_pipe(path, ConfigError)
     try:
-        with open(path, "rb") as file:
-            content = file.read(RUN_FILE_BYTES + 1)
+        content = read_bounded(path, RUN_FILE_BYTES, ConfigError, _NO_DATA)
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(content) > RUN_FILE_BYTES:
-        raise ConfigError(
-            f"{path}: has more than {RUN_FILE_BYTES} bytes; a run file names data, it does not "
-            "contain them"
-        )
     try:
         text = content.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError as error:
@@ -74,11 +71,31 @@ def _read_toml(path: str | Path) -> Tables:
             f"{path}:{line}: byte 0x{wrong:02x} is not UTF-8; save the file as UTF-8"
         ) from None
     try:
-        return tomllib.loads(text)
+        return _parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(_syntax(path, text, str(error))) from None
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}; a run file has tables of keys") from None
+
+
+def _parse_toml(text: str) -> Tables:
+    """The tables of a TOML text.
+
+    Raises:
+        ValueError: it is no TOML, is nested too deeply or has a number of hundreds of digits.
+    """
+    if _LONG_KEY.search(text):  # the library takes hours for keys of many thousand parts
+        raise ValueError(f"a key has more than {NESTING} parts")
+    try:
+        tables = tomllib.loads(text)
     except RecursionError:
-        raise ConfigError(f"{path}: is nested too deeply; a run file has tables of keys") from None
+        raise ValueError(TOO_DEEP) from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # of the interpreter, which reads no longer number
+        raise ValueError(TOO_LARGE) from None
+    check_values(tables)
+    return tables
 
 
 def _syntax(path: str | Path, text: str, message: str) -> str:

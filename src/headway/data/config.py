@@ -13,6 +13,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 
+from ..arguments import check_fields
 from ..config import OneOf
 from ..errors import ConfigError, DataError
 from .formats import FORMATS, FileFormat
@@ -34,6 +35,24 @@ def _meanings() -> dict[str, str]:
 
 
 FormatName = Annotated[str, OneOf(format_names, _meanings)]
+
+
+@dataclass(frozen=True)
+class RowSplit:
+    """A random part of the rows: those whose number, drawn from 0 to 1, is in a range.
+
+    Rows with the same text have the same number, up to case, accents and white space. Two ranges
+    that do not overlap therefore never share a text.
+    """
+
+    above: Annotated[float, Ge(0), Le(1)] = 0.0
+    """Rows with a number of at least this."""
+    below: Annotated[float, Ge(0), Le(1)] = 1.0
+    """Rows with a lower number than this."""
+    seed: Annotated[int, Ge(0)] = 1
+    """Seed of the numbers."""
+    by: str | None = None
+    """The column whose text determines the number. Default: the first column of the task."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +110,10 @@ class Corpus:
     """Only this part of the corpus: `[0.0, 0.9]` is its first nine tenths, counted in rows, in
     characters if `format = "text"`, or in whole articles if it is "squad"."""
 
+    split: RowSplit | None = None
+    """Only a random part of the rows: `{ below = 0.1 }` is about a tenth of them, `{ above = 0.1 }`
+    the others. Equal texts are always on the same side."""
+
     separator: str | None = None
     """Pronunciation lists only: the separator between the word and its symbols; by default a tab or
     else two spaces."""
@@ -105,7 +128,7 @@ class Corpus:
 COLUMNS = tuple(
     field.name
     for field in fields(Corpus)
-    if field.name not in ("file", "format", "part", "separator", "inner", "weight")
+    if field.name not in ("file", "format", "part", "split", "separator", "inner", "weight")
 )
 """The fields of a corpus that are columns."""
 
@@ -119,7 +142,8 @@ class DataConfig:
     `{ source = "train.en", target = "train.de" }`, or a list of these."""
 
     valid: str | Corpus | list[str | Corpus] | None = None
-    """The validation data, in the same forms; they decide which weights are kept."""
+    """The validation data, in the same forms; they decide which weights are kept. Default: a part
+    of the training data, which is then not trained on. `[]`: no validation."""
 
     test: str | Corpus | list[str | Corpus] | None = None
     """The test data, in the same forms: the default of `headway evaluate`."""
@@ -138,6 +162,7 @@ class DataConfig:
     many tokens; none crosses the end of its document."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("valid", "test"):
             corpora = getattr(self, name)
             for corpus in corpora if isinstance(corpora, list) else [corpora]:
@@ -161,7 +186,7 @@ def as_corpora(data: str | Corpus | Sequence[str | Corpus] | None, key: str) -> 
         return ()
     entries = [data] if isinstance(data, str | Corpus) else data
     corpora = tuple(Corpus(file=entry) if isinstance(entry, str) else entry for entry in entries)
-    if not corpora:
+    if not corpora and key != "data.valid":  # where it means that there is no validation
         raise ConfigError(f"{key} is an empty list; name at least one corpus")
     for corpus in corpora:
         _check(corpus, key)
@@ -187,6 +212,20 @@ def _check(corpus: Corpus, key: str) -> None:
         raise ConfigError(
             f"{key}.part is {list(corpus.part)}, which is no part; expected where it begins and "
             "ends, such as [0.0, 0.9]"
+        )
+    if corpus.split is not None:
+        _check_split(corpus, corpus.split, key)
+
+
+def _check_split(corpus: Corpus, split: RowSplit, key: str) -> None:
+    if not split.above < split.below:
+        raise ConfigError(
+            f"{key}.split goes from {split.above:g} to {split.below:g}, which is nothing; expected "
+            "above to be less than below, such as { above = 0.1 }"
+        )
+    if is_running_text(corpus):
+        raise ConfigError(
+            f"{key}.split selects rows, and a running text has none; use part = [0.0, 0.9]"
         )
 
 

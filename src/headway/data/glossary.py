@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..arguments import checked
 from ..errors import DataError
 from ..text.word_matching import find, normal
 from .formats.lines import read_lines
@@ -48,6 +49,7 @@ class Glossary:
         self._compared: dict[bool, list[tuple[str, str, str]]] = {}
 
     @classmethod
+    @checked
     def read(cls, path: str | Path) -> "Glossary":
         """Reads a file of lines `source term<TAB>target term`, plain or gzipped.
 

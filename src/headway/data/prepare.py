@@ -53,7 +53,7 @@ PLACES_SHOWN = 3
 # find their data again.
 LATER = (
     *("text", "text2", "label", "value", "words", "tags", "question", "context", "answers"),
-    "part",
+    *("part", "split"),
 )
 
 

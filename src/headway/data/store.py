@@ -179,7 +179,10 @@ class SelectedColumn(StoredColumn):
         return self._whole.lengths()[self._rows[start:stop]]
 
     def joined(self, start: int, stop: int) -> np.ndarray:
-        return self._whole.take(self._rows[start:stop])[0]
+        rows = self._rows[start:stop]
+        if len(rows) and (np.diff(rows) == 1).all():
+            return self._whole.joined(int(rows[0]), int(rows[-1]) + 1)
+        return self._whole.take(rows)[0]
 
     def last_values(self) -> np.ndarray:
         return self._whole.last_values()[self._rows]

@@ -85,6 +85,20 @@ _PHRASES: dict[str, tuple[str, ...]] = {
     "ko": ("y년 M월 d일 (EEE)",),
 }
 _NUMERIC = ("y-MM-dd", "y/MM/dd", "y.MM.dd", "y/M/d", "y. M. d.", "y. MM. dd.")
+# Other orders and separators, in every language where they can be written. A model that has seen
+# them reads UNSEEN_PATTERNS whatever its seed and its machine's rounding; without them it may not.
+_VARIED = (
+    "MMMM d y",
+    "y MMMM d",
+    "y: d MMMM",
+    "y-MMMM-d",
+    "d.MMMM.y",
+    "d/MMMM/y",
+    "d_MMMM_y",
+    "(EEEE) d MMMM y",
+    "d MMMM y, EEEE",
+)
+_VARIED_NUMERIC = ("y_MM_dd", "y: MM/dd")
 # Babel writes dates in ASCII digits everywhere; these languages use their own as often.
 _ZERO = {"ar": "٠", "fa": "۰", "hi": "०", "th": "๐", "ja": "０"}
 # A bare year is Buddhist to a Thai reader and a numeric date Persian to an Iranian one, so Thai
@@ -107,9 +121,13 @@ class DateExample:
 
 @dataclass(frozen=True)
 class DatesData:
-    """The splits. No day of a held-out set is in training, no day of a test in validation."""
+    """The splits. No day of a held-out set is in training, no day of a test in validation.
+
+    `varied` is for training too: other orders and separators.
+    """
 
     train: list[DateExample]
+    varied: list[DateExample]
     valid: list[DateExample]
     test: list[DateExample]
     unseen_language: list[DateExample]
@@ -134,6 +152,7 @@ class _Form:
 def make_dates(
     seed: int,
     n_train: int = 30_000,
+    n_varied: int = 0,
     n_valid: int = 500,
     n_test: int = 1_000,
     n_unseen: int = 500,
@@ -141,6 +160,7 @@ def make_dates(
     """Data drawn with the seed; the held-out sets do not depend on `n_train`.
 
     Args:
+        n_varied: training texts in other orders and with other separators.
         n_valid: distinct days for validation.
         n_test: distinct days for the test.
         n_unseen: distinct days for each of the tests on unseen languages and unseen patterns.
@@ -149,13 +169,17 @@ def make_dates(
         ConfigError: a size is negative, or a held-out set is larger than MAX_HELD_OUT.
         MissingExtra: Babel is not installed.
     """
-    _check_sizes(n_train=n_train, n_valid=n_valid, n_test=n_test, n_unseen=n_unseen)
+    _check_sizes(
+        n_train=n_train, n_varied=n_varied, n_valid=n_valid, n_test=n_test, n_unseen=n_unseen
+    )
     usual = [_usual_forms(language) for language in LANGUAGES]
     # Year-first numbers belong to no language; they are as frequent as two languages.
     usual += [_numeric_forms()] * 2
     unseen_languages = [_usual_forms(language) for language in UNSEEN_LANGUAGES]
     unseen_patterns = [_unseen_forms(language) for language in (*LANGUAGES, NO_LANGUAGE)]
     unseen_patterns = [forms for forms in unseen_patterns if forms]
+    varied_forms = [_varied_forms(language) for language in (*LANGUAGES, NO_LANGUAGE)]
+    varied_forms = [forms for forms in varied_forms if forms]
 
     draw = _Drawer(seed)
     test = draw("test", usual, n_test)
@@ -163,7 +187,8 @@ def make_dates(
     unseen_pattern = draw("test", unseen_patterns, n_unseen, stream="unseen-pattern")
     valid = draw("valid", usual, n_valid)
     train = draw("train", usual, n_train)
-    return DatesData(train, valid, test, unseen_language, unseen_pattern)
+    varied = draw("train", varied_forms, n_varied, stream="varied")
+    return DatesData(train, varied, valid, test, unseen_language, unseen_pattern)
 
 
 def write_dates(data: DatesData, folder: Path) -> dict[str, Path]:
@@ -171,6 +196,7 @@ def write_dates(data: DatesData, folder: Path) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     splits = {
         "train": data.train,
+        "train-varied": data.varied,
         "valid": data.valid,
         "test": data.test,
         "test-unseen-language": data.unseen_language,
@@ -186,7 +212,7 @@ def write_dates(data: DatesData, folder: Path) -> dict[str, Path]:
 
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
-        limit = None if name == "n_train" else MAX_HELD_OUT
+        limit = None if name in ("n_train", "n_varied") else MAX_HELD_OUT
         if size < 0 or (limit is not None and size > limit):
             expected = "0 or more" if limit is None else f"0 to {limit}"
             raise ConfigError(f"{name}={size} dates cannot be made; expected {expected}")
@@ -311,9 +337,20 @@ def _unseen_forms(language: str) -> tuple[_Form, ...]:
     forms = [_Form(language, "weekday-after", f"{long} (EEEE)")]
     if not long.startswith("y"):
         forms.append(_Form(language, "year-comma", "y, d MMMM"))
-    if not any(" " in name for name in _month_names(language, "wide")):
+    if _is_one_word(language):
         forms.append(_Form(language, "hyphens", "d-MMMM-y"))
     return tuple(forms)
+
+
+def _varied_forms(language: str) -> tuple[_Form, ...]:
+    """The forms of `_VARIED`, for numbers and for languages with capital letters."""
+    if language == NO_LANGUAGE:
+        return tuple(_Form(language, "varied", pattern) for pattern in _VARIED_NUMERIC)
+    if not _has_case(language):
+        return ()
+    # A month of two words ("tháng 3") needs its usual place, after the day and a space.
+    patterns = [p for p in _VARIED if _is_one_word(language) or "d MMMM" in p]
+    return tuple(_Form(language, "varied", pattern) for pattern in patterns)
 
 
 def _refield(pattern: str, field: str, replacement: str | Callable[[re.Match[str]], str]) -> str:
@@ -337,6 +374,10 @@ def _month_names(language: str, width: str) -> tuple[str, ...]:
 def _has_case(language: str) -> bool:
     name = _month_names(language, "wide")[0]
     return name.upper() != name.lower()
+
+
+def _is_one_word(language: str) -> bool:
+    return not any(" " in name for name in _month_names(language, "wide"))
 
 
 def _write(rng: random.Random, form: _Form, day: date) -> DateExample | None:

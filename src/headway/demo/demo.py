@@ -32,7 +32,7 @@ from ..view.report import Command, Sample
 from .dates import LANGUAGES, SHOWCASE, DateExample, make_dates, write_dates
 from .pronunciations import make_pronunciations, write_pronunciations
 
-DATES_STEPS = 1600
+DATES_STEPS = 2000
 PRONOUNCE_STEPS = 6000
 NEW_WORDS = ("headway", "selfie", "vlogger", "bitcoin", "frumious", "blorft")
 
@@ -117,12 +117,17 @@ class DemoResult:
 
 
 def run_demo(
-    name: str, out: str | Path, display: Display | None = None, steps: int | None = None
+    name: str,
+    out: str | Path,
+    display: Display | None = None,
+    steps: int | None = None,
+    seed: int | None = None,
 ) -> DemoResult:
     """Makes the data, trains into the run directory `out`, scores the model, writes the report.
 
     Args:
         steps: number of updates. Default: as many as the demo needs for its score.
+        seed: seed of the training; the data stay the same. Default: the seed of the data.
 
     Raises:
         ConfigError: there is no demo of that name, or `steps` is below 1.
@@ -137,7 +142,11 @@ def run_demo(
     display.note("making the data")
     demo = DEMOS[name]() if steps is None else DEMOS[name](steps=steps)
     folder = _write_data(demo)
-    config = replace(demo.config, data=replace(demo.config.data, root=str(folder)))
+    config = replace(
+        demo.config,
+        data=replace(demo.config.data, root=str(folder)),
+        seed=demo.config.seed if seed is None else seed,
+    )
     model = train(config, run, display)
     display.note("scoring the test sets")
     scored = [(held, _score(model, held, demo.metrics)) for held in demo.held_out]
@@ -176,12 +185,13 @@ def dates_demo(
     seed: int = 1,
     steps: int = DATES_STEPS,
     n_train: int = 60_000,
+    n_varied: int = 12_000,
     n_valid: int = 500,
     n_test: int = 1_000,
     n_unseen: int = 500,
 ) -> Demo:
     """The demo that rewrites dates of many languages in ISO form."""
-    data = make_dates(seed, n_train, n_valid, n_test, n_unseen)
+    data = make_dates(seed, n_train, n_varied, n_valid, n_test, n_unseen)
     n_languages = len({language.partition("_")[0] for language in LANGUAGES})
     return Demo(
         name="dates",
@@ -203,7 +213,9 @@ def dates_config(seed: int = 1, steps: int = DATES_STEPS) -> RunConfig:
     """The settings of the dates, as in `recipes/dates.toml`."""
     characters = TokenizerConfig(kind="characters")
     return RunConfig(
-        data=DataConfig(train="train.tsv", valid="valid.tsv", test="test.tsv"),
+        data=DataConfig(
+            train=["train.tsv", "train-varied.tsv"], valid="valid.tsv", test="test.tsv"
+        ),
         seed=seed,
         text=TextConfig(
             source=replace(characters, lowercase=True, normalise="nfkc"), target=characters
@@ -332,7 +344,8 @@ def _showcase(model: Translator, showcase: Sequence[tuple[str, list[str]]]) -> l
 
 def _commands(demo: Demo, run: Path, rows: Sequence[Sample]) -> list[Command]:
     path = shlex.quote(str(run))
-    text = shlex.quote(rows[0].source)
+    right = [row for row in rows if row.is_right]
+    text = shlex.quote((right or rows)[0].source)
     options = "".join(f" --metric {metric}" for metric in demo.metrics)
     if any(len(answers) > 1 for held in demo.held_out for answers in held.references):
         options = f" --group{options}"

@@ -32,7 +32,7 @@ Logged = tuple[str, str, str]
 """Source, output and reference of a sample in the log."""
 TooLong = Literal["refuse", "cut"]
 """What happens to an input that is longer than the model reads."""
-CUT = "shorten it, or have it cut off (--cut)"
+CUT = 'shorten it, or have it cut off (`too_long="cut"`)'
 """The remedy for a text that is too long."""
 
 

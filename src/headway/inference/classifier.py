@@ -14,10 +14,11 @@ from ..inspection.inspection import InspectedOutput
 from ..tasks.classify import Classify
 from ..tasks.text_inputs import Text
 from .predictor import TextPredictor
+from .results import Result
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(Result):
     """The label of a text.
 
     Attributes:

@@ -3,7 +3,7 @@
 `tasks/prompt_decoding.py` decodes; `tasks/lm_windows.py` cuts long texts into windows.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import config as configs
+from ..arguments import checked
 from ..data.config import Corpus
 from ..data.formats.lines import pieces_of
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, InputError
 from ..inspection.build import check_not_blank, inspect_text
 from ..inspection.hypothesis import TextHypothesis
 from ..inspection.inspection import Inspection
@@ -37,15 +38,16 @@ from .evaluation import (
     scores_to_dict,
     timed,
 )
+from .input_errors import InputErrors, OnError
 from .requests import check_length
-from .results import ScoredText
+from .results import Result, ScoredText
 
-CUT = "shorten it, or continue its end alone (--cut)"
+CUT = 'shorten it, or continue its end alone (`too_long="cut"`)'
 """The remedy for a prompt that is too long."""
 
 
 @dataclass(frozen=True)
-class Generation:
+class Generation(Result):
     """A prompt and its continuations, best first.
 
     Attributes:
@@ -79,24 +81,31 @@ class TextGenerator:
         self.codec = decoder.codec
 
     def write(
-        self, prompts: Sequence[str], places: Sequence[str], numbers: Sequence[int]
+        self,
+        prompts: Sequence[Any],
+        places: Sequence[str],
+        numbers: Sequence[int],
+        on_error: OnError = "stop",
     ) -> list[Generation]:
         """The continuations of each prompt, in the order given.
 
         Args:
             places: names of the prompts in messages.
             numbers: numbers of the prompts, which random draws depend on.
+            on_error: as in `LanguageModel.generate`.
         """
-        encoded = [
-            self.encode_prompt(text, location)
-            for text, location in zip(prompts, places, strict=True)
-        ]
+        errors = InputErrors(prompts, on_error, places.__getitem__)
+        encoded: dict[int, Prefix] = {}
+        for row in errors.rows:
+            with errors.of(row):
+                encoded[row] = self.encode_prompt(prompts[row], places[row])
         limits = [self.config.max_length] * len(encoded)
-        hypotheses = self.decoder.decode(encoded, self.config, limits, numbers)
-        return [
-            self._generation(text, prompt, best)
-            for text, prompt, best in zip(prompts, encoded, hypotheses, strict=True)
-        ]
+        chosen = [numbers[row] for row in encoded]
+        hypotheses = self.decoder.decode(list(encoded.values()), self.config, limits, chosen)
+        return errors.with_results(
+            self._generation(prompts[row], prompt, best)
+            for (row, prompt), best in zip(encoded.items(), hypotheses, strict=True)
+        )
 
     def stream(self, prompt: str, location: str) -> Generator[str, None, Generation]:
         """The pieces of a continuation as they are decoded; the generator returns all of it.
@@ -245,12 +254,14 @@ class LanguageModel(TrainedModel):
         """Tokens that the model sees at once; longer texts are scored in several windows."""
         return window_size(self.config.data)
 
+    @checked
     def generate(
         self,
-        prompts: Sequence[str],
+        prompts: Iterable[str | InputError],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
         first: int = 0,
+        on_error: OnError = "stop",
         **search: Any,
     ) -> list[Generation]:
         """The continuations of each prompt, sampled unless `search` says otherwise.
@@ -260,12 +271,17 @@ class LanguageModel(TrainedModel):
             too_long: refuse a prompt longer than the model's context, or cut its beginning off.
             places: names of the prompts in messages; by default `prompt 1`, `prompt 2`, ...
             first: number of the first prompt, which random draws depend on.
+            on_error: stop at the first prompt that cannot be used, or keep going: its result is
+                then an `InputError`.
             search: search settings, such as `temperature=1.0` or `beam=5`.
         """
+        prompts = list(prompts)
         numbers = range(first, first + len(prompts))
         places = places or [f"prompt {number + 1}" for number in numbers]
-        return self.writer(self.writing_config(**search), too_long).write(prompts, places, numbers)
+        writer = self.writer(self.writing_config(**search), too_long)
+        return writer.write(prompts, places, numbers, on_error)
 
+    @checked
     def stream(
         self, prompt: str, too_long: TooLong = "refuse", **search: Any
     ) -> Generator[str, None, Generation]:
@@ -280,7 +296,8 @@ class LanguageModel(TrainedModel):
         """Search settings for prompts: the run's, with changes."""
         return generation_config(self.config.search, **changes)
 
-    def score(self, texts: Sequence[str]) -> list[ScoredText]:
+    @checked
+    def score(self, texts: Iterable[str]) -> list[ScoredText]:
         """The log probability of every token of each text, its end included."""
         encoded = [self._encode(text) for text in texts]
         windows = list(windows_of([len(ids) for ids in encoded], self.window))
@@ -293,8 +310,9 @@ class LanguageModel(TrainedModel):
             ScoredText(sum(part), names, part) for part, names in zip(parts, tokens, strict=True)
         ]
 
+    @checked
     def evaluate(
-        self, texts: Sequence[str], metrics: Sequence[str] | None = None, resamples: int = 1000
+        self, texts: Iterable[str], metrics: Sequence[str] | None = None, resamples: int = 1000
     ) -> TextEvaluation:
         """The scores of texts; blank texts are left out.
 
@@ -394,6 +412,7 @@ class LanguageModel(TrainedModel):
             notes=notes,
         )
 
+    @checked
     def inspect(self, text: str) -> Inspection:
         """The inspection of a text that fits into the window.
 

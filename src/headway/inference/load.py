@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from ..arguments import checked
 from ..device import pick_device
 from ..errors import ConfigError, RunError
 from ..models import FAMILIES, build_model
@@ -21,8 +22,9 @@ from .weights import load_weights
 AnyModel = TypeVar("AnyModel", bound=TrainedModel)
 
 
+@checked
 def load(
-    path: str | Path, *more: str | Path, device: str | None = None, weights: str | None = None
+    path: str | Path, *more: str | Path, device: str | None = None, weights: str | int | None = None
 ) -> Any:
     """The model of a run directory, ready to use; the ensemble of several.
 
@@ -38,7 +40,8 @@ def load(
         RunError: a directory is no run, is damaged, has no weights yet, or has another task or
             vocabulary than the first.
     """
-    members = [_load_run(p, device, weights) for p in (path, *more)]
+    chosen = None if weights is None else str(weights)
+    members = [_load_run(p, device, chosen) for p in (path, *more)]
     first, *others = members
     if not others:
         return first

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arguments import checked
 from ..data.codecs.text import TextCodec
 from ..data.collate import source_batch
 from ..data.config import Corpus, default_cache
@@ -189,6 +190,7 @@ class Pretrained(TrainedModel):
         verbs = super().verbs_for(config)
         return verbs if "embed" in verbs else verbs - {"inspect"}  # only encoders are inspected
 
+    @checked
     def inspect(self, text: str) -> Inspection:
         """The inspection of a text, with the tokens for its masks if the model fills masks.
 
@@ -224,15 +226,19 @@ class Pretrained(TrainedModel):
             )
         return reading.add_special_tokens(codec.tokenizer.encode(text), location, remedy=remedy)
 
+    @checked
     def fill(self, text: str, top: int = 5) -> FillResult:
         """The likeliest tokens for each `[MASK]` of a text.
 
         Raises:
-            ConfigError: the model was not trained with masks, or is an ensemble.
+            ConfigError: the model was not trained with masks, or is an ensemble, or `top` is 0.
             DataError: the text has no `[MASK]`, or is too long.
         """
+        if top < 1:
+            raise ConfigError(f"`top` {top}: expected a number of at least 1")
         return MaskFiller(self).fill([text], top, ["the text"])[0]
 
+    @checked
     def evaluate(
         self,
         corpora: Sequence[Corpus],

@@ -5,7 +5,7 @@ input is a text, or as many texts as it has columns. The tasks have a subclass e
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from torch import Tensor
 
+from ..arguments import checked
 from ..data.config import Corpus
 from ..data.formats.read import Row
-from ..errors import DataError
+from ..errors import DataError, InputError
 from ..inspection.build import check_not_blank, inspect_encoder
 from ..inspection.inspection import InspectedOutput, Inspection
 from ..inspection.report import CommandUse
@@ -33,6 +34,7 @@ from .evaluation import (
     timed,
     warn_of_same_outputs,
 )
+from .input_errors import InputErrors, OnError
 from .requests import check_length
 from .results import OutputEvaluation
 
@@ -63,9 +65,10 @@ class Predictor(TrainedModel):
     @abstractmethod
     def predict(
         self,
-        inputs: Sequence[Any],
+        inputs: Iterable[Any],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
+        on_error: OnError = "stop",
     ) -> list[Any]:
         """The prediction for each input, in the order given.
 
@@ -73,6 +76,8 @@ class Predictor(TrainedModel):
             too_long: refuse an input longer than the model reads, with an error that names it, or
                 cut it.
             places: names of the inputs in messages, such as `news.en:7`.
+            on_error: stop at the first input that cannot be used, or keep going: its result is
+                then an `InputError`.
         """
 
     def to_dict(self, prediction: Any) -> dict[str, Any]:
@@ -120,7 +125,8 @@ class Predictor(TrainedModel):
         """The input from the columns of a row."""
         return values[0] if len(self.inputs) == 1 else tuple(values[: len(self.inputs)])
 
-    def inspect(self, text: Any) -> Inspection:
+    @checked
+    def inspect(self, text: Input) -> Inspection:
         """The inspection of an input: its outputs, and the attention within it.
 
         Raises:
@@ -142,10 +148,11 @@ class Predictor(TrainedModel):
         metrics: Sequence[str] = self.task.metrics
         return metrics
 
+    @checked
     def evaluate(
         self,
-        inputs: Sequence[Any],
-        references: Sequence[str],
+        inputs: Iterable[Any],
+        references: Iterable[str],
         metrics: Sequence[str] | None = None,
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
@@ -160,6 +167,7 @@ class Predictor(TrainedModel):
         Raises:
             DataError: a reference is invalid, or does not fit its input.
         """
+        inputs, references = list(inputs), list(references)
         self.check_metrics(metrics or ())
         self.check(inputs, references, places)
         predictions = self.predict(inputs, too_long, places)
@@ -246,6 +254,11 @@ class Predictor(TrainedModel):
         reference_problem: str | None = codec.complaint(reference)
         return reference_problem or row_problem
 
+    def _errors(
+        self, inputs: Sequence[Any], places: Sequence[str] | None, on_error: OnError
+    ) -> InputErrors:
+        return InputErrors(inputs, on_error, lambda row: self._location(row, places))
+
     def _location(self, number: int, places: Sequence[str] | None) -> str:
         return location_of(number, places, self.nouns[0].removesuffix("s"))
 
@@ -259,11 +272,13 @@ class TextPredictor(Predictor, Generic[TextPrediction]):
     def prediction(self, output: np.ndarray) -> TextPrediction:
         """The prediction from the model's output for one input."""
 
+    @checked
     def predict(
         self,
-        inputs: Sequence[Text],
+        inputs: Iterable[Text | InputError],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
+        on_error: OnError = "stop",
     ) -> list[TextPrediction]:
         """The prediction for each text, in the order given; for a blank text it is a guess.
 
@@ -272,9 +287,12 @@ class TextPredictor(Predictor, Generic[TextPrediction]):
             too_long: refuse a text longer than `data.max_length`, with an error that names it, or
                 cut its end off; of a pair, the longer side is cut first.
             places: names of the texts in messages; by default `text 1`, `text 2`, ...
+            on_error: as in `Predictor.predict`.
         """
-        encoded = self.encode(inputs, too_long, places)
-        return [self.prediction(output) for output in self.task.predict(self.model, encoded)]
+        errors = self._errors(list(inputs), places, on_error)
+        encoded = self._encode(list(inputs), too_long, places, errors)
+        outputs = self.task.predict(self.model, encoded)
+        return errors.with_results(map(self.prediction, outputs))
 
     def report_samples(self, rows: Sequence[Logged]) -> list[Sample]:
         samples = []
@@ -300,27 +318,30 @@ class TextPredictor(Predictor, Generic[TextPrediction]):
         texts: TextInputs = self.task.texts
         return texts
 
-    def encode(
+    def _encode(
         self,
-        texts: Sequence[Text],
-        too_long: TooLong = "refuse",
-        places: Sequence[str] | None = None,
+        texts: Sequence[Any],
+        too_long: TooLong,
+        places: Sequence[str] | None,
+        errors: InputErrors,
     ) -> list[np.ndarray]:
-        """The encoding of each text or pair.
+        """The encoding of each text or pair without an error.
 
-        Raises:
-            DataError: an input is too long, or is a text where pairs are needed, or a pair where
-                texts are.
+        An input has an error if it is too long, or is a text where pairs are needed, or a pair
+        where texts are.
         """
-        for number, text in enumerate(texts):
-            self._check_is_pair(text, self._location(number, places))
-        encoded = self._texts.encode(texts)
-        for number, ids in enumerate(encoded):
-            if len(ids) > self.max_length and too_long == "cut":
-                encoded[number] = self._texts.truncate(texts[number], self.max_length)
-            location = self._location(number, places)
-            check_length(len(encoded[number]), self.max_length, location, CUT)
-        return encoded
+        for row in errors.rows:
+            with errors.of(row):
+                self._check_is_pair(texts[row], self._location(row, places))
+        rows = errors.rows
+        encoded = dict(zip(rows, self._texts.encode([texts[row] for row in rows]), strict=True))
+        for row in rows:
+            if len(encoded[row]) > self.max_length and too_long == "cut":
+                encoded[row] = self._texts.truncate(texts[row], self.max_length)
+            with errors.of(row):
+                location = self._location(row, places)
+                check_length(len(encoded[row]), self.max_length, location, CUT)
+        return [encoded[row] for row in errors.rows]
 
     def length(self, text: Text, location: str, remedy: str) -> int:
         self._check_is_pair(text, location)

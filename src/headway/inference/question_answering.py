@@ -9,14 +9,17 @@ from typing import Any
 
 from torch import Tensor
 
+from ..arguments import checked
 from ..data.codecs.spans import answers_of, within
-from ..errors import DataError
+from ..errors import DataError, InputError
 from ..inspection.build import scored_output
 from ..inspection.inspection import InspectedOutput
-from ..tasks.answer import N_BEST, Answer, Guess, Guesses
+from ..tasks.answer import N_BEST, Answer, EncodedQuestion, Guess, Guesses
 from ..tasks.answer_windows import tokens_at
 from .base import CUT, TooLong
+from .input_errors import OnError
 from .predictor import Predictor
+from .results import Result
 
 NONE = "⟨none⟩"
 """The text of the output that there is no answer."""
@@ -35,7 +38,7 @@ class AnswerCandidate:
 
 
 @dataclass(frozen=True)
-class AnswerPrediction:
+class AnswerPrediction(Result):
     """The answer to a question.
 
     Attributes:
@@ -76,11 +79,13 @@ class Answerer(Predictor):
     def describe_label_space(self) -> str:
         return "may say that there is none" if self.task.answers.may_lack else ""
 
+    @checked
     def predict(
         self,
-        inputs: Sequence[Question],
+        inputs: Iterable[Question | InputError],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
+        on_error: OnError = "stop",
     ) -> list[AnswerPrediction]:
         """The answer to each question, in the order given.
 
@@ -91,16 +96,26 @@ class Answerer(Predictor):
             too_long: refuse a question that takes more than half of `data.max_length`, with an
                 error that names it, or cut its end off.
             places: names of the questions in messages; by default `question 1`, ...
+            on_error: as in `Predictor.predict`.
         """
-        for number, question in enumerate(inputs):
-            _check_question(question, self._location(number, places))
-        encoded = self.task.encode([q for q, _ in inputs], [text for _, text in inputs])
-        if too_long == "refuse":
-            for number, pair in enumerate(encoded):
-                self._check_room(len(pair.question), self._location(number, places), CUT)
+        questions: list[Any] = list(inputs)
+        errors = self._errors(questions, places, on_error)
+        for row in errors.rows:
+            with errors.of(row):
+                _check_question(questions[row], self._location(row, places))
+        rows = errors.rows
+        encoded = dict(zip(rows, self._encode([questions[row] for row in rows]), strict=True))
+        for row in rows if too_long == "refuse" else ():
+            with errors.of(row):
+                self._check_room(len(encoded[row].question), self._location(row, places), CUT)
+        rows = errors.rows
         # Twice as many as are returned: spans that differ by white space alone are merged.
-        guesses = self.task.predict(self.model, encoded, 2 * N_BEST)
-        return [self._answered(text, best) for (_, text), best in zip(inputs, guesses, strict=True)]
+        guesses = self.task.predict(self.model, [encoded[row] for row in rows], 2 * N_BEST)
+        texts = [questions[row][1] for row in rows]
+        return errors.with_results(map(self._answered, texts, guesses))
+
+    def _encode(self, questions: Sequence[Question]) -> list[EncodedQuestion]:
+        return self.task.encode([q for q, _ in questions], [text for _, text in questions])
 
     def to_dict(self, prediction: AnswerPrediction) -> dict[str, Any]:
         return asdict(AnswerResponse(prediction))

@@ -10,13 +10,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..arguments import check_fields
 from ..data.codecs.text import TextCodec
 from ..data.glossary import Glossary
 from ..errors import DataError
+from ..file_limits import parse_json
 from ..search import Prefix
 from ..search.constraints import Constraints
 from ..tasks.term_constraints import make_constraints
 from ..text.detokenize import split_prefix
+from .input_errors import InputErrors
 
 Term = str | Sequence[str]
 """A word or phrase, or a list of alternatives."""
@@ -39,9 +42,7 @@ class TranslationRequest:
     prefix: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("require", "forbid"):
-            if isinstance(value := getattr(self, name), str):
-                raise TypeError(f"{name} takes a list of terms; write {name}=[{value!r}]")
+        check_fields(self)
 
     @property
     def is_blank(self) -> bool:
@@ -84,10 +85,10 @@ def parse_request(line: str, location: str) -> TranslationRequest:
 def _decoded(line: str, location: str) -> Any:
     """The value of a line of JSON, all of whose text can be encoded."""
     try:
-        entry = json.loads(line)
+        entry = parse_json(line)
         if "\\u" in line:  # half of a character can be written only as an escape
             json.dumps(entry, ensure_ascii=False).encode()
-    except (json.JSONDecodeError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         raise DataError(
             f"{location}: not valid JSON ({error}); expected one object per line"
         ) from None
@@ -96,8 +97,8 @@ def _decoded(line: str, location: str) -> Any:
         raise DataError(
             f"{location}: {half} is half of a character; write both halves, or the character itself"
         ) from None
-    except ValueError:  # the interpreter reads no number of more than some thousand digits
-        raise DataError(f"{location}: a number of thousands of digits; expected texts") from None
+    except ValueError as error:
+        raise DataError(f"{location}: {error}; expected texts") from None
     return entry
 
 
@@ -168,25 +169,40 @@ class RequestEncoder:
         self.source, self.target = source, target
         self.max_length, self.too_long, self.glossary = max_length, too_long, glossary
 
-    def cut(self, requests: Sequence[TranslationRequest], places: Sequence[str]) -> list[Segment]:
-        """The segments of all requests in order; blank requests have none."""
+    def cut(
+        self,
+        requests: Sequence[TranslationRequest],
+        places: Sequence[str],
+        errors: InputErrors | None = None,
+    ) -> list[Segment]:
+        """The segments of all requests in order; blank requests have none.
+
+        Args:
+            errors: of the call; by default the first error is raised.
+        """
+        errors = errors or InputErrors(requests, "stop", places.__getitem__)
         rows = [row for row, request in enumerate(requests) if not request.is_blank]
         encoded = self.source.encode_batch([requests[row].source for row in rows])
         segments = []
         for row, ids in zip(rows, encoded, strict=True):
-            request, location = requests[row], places[row]
-            parts = list(self._parts(request.source, ids, location))
-            if len(parts) > 1 and request.require:
-                raise DataError(
-                    f"{location} has {len(ids)} tokens and is split, but nobody knows in which "
-                    "part its required terms belong; shorten it or give its parts apart"
-                )
-            for number, (text, part) in enumerate(parts):
-                prefix = self._prefix(request, location) if number == 0 else Prefix()
-                terms = self._terms(request, text, location)
-                self._check_prefix(prefix, request.prefix, terms, location)
-                segments.append(Segment(row, number, part, prefix, terms))
+            with errors.of(row):
+                segments += list(self._segments(row, requests[row], ids, places[row]))
         return segments
+
+    def _segments(
+        self, row: int, request: TranslationRequest, ids: np.ndarray, location: str
+    ) -> Iterator[Segment]:
+        parts = list(self._parts(request.source, ids, location))
+        if len(parts) > 1 and request.require:
+            raise DataError(
+                f"{location} has {len(ids)} tokens and is split, but nobody knows in which "
+                "part its required terms belong; shorten it or give its parts apart"
+            )
+        for number, (text, part) in enumerate(parts):
+            prefix = self._prefix(request, location) if number == 0 else Prefix()
+            terms = self._terms(request, text, location)
+            self._check_prefix(prefix, request.prefix, terms, location)
+            yield Segment(row, number, part, prefix, terms)
 
     def _parts(self, text: str, ids: np.ndarray, location: str) -> Iterator[tuple[str, np.ndarray]]:
         """The text if it fits, else its halves, split at a space, and their halves."""
@@ -235,7 +251,7 @@ class RequestEncoder:
         return make_constraints(self.target, require, forbid, location)
 
 
-SPLIT = "shorten it, or split long lines (--split)"
+SPLIT = 'shorten it, or split long lines (`too_long="split"`)'
 NO_SPACE = "put spaces into it: lines are split at spaces only"
 
 

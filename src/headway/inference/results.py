@@ -1,8 +1,9 @@
 """Result types of trained models, and the outputs of long texts joined from their segments."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, groupby
+from typing import ClassVar
 
 from ..data.codecs.text import TextCodec
 from ..inspection.hypothesis import LogProb, TextHypothesis
@@ -12,8 +13,18 @@ from ..search.trace import SearchTrace
 from .requests import Segment, TranslationRequest
 
 
+class Result:
+    """The result of one input.
+
+    Attributes:
+        error: None; an input that cannot be used has an `InputError` as its result.
+    """
+
+    error: ClassVar[str | None] = None
+
+
 @dataclass(frozen=True)
-class Translation:
+class Translation(Result):
     """An input and its outputs, best first.
 
     Attributes:
@@ -34,7 +45,7 @@ class Translation:
 
 
 @dataclass(frozen=True)
-class ScoredText:
+class ScoredText(Result):
     """Forced log probabilities of a target text, or of a text under a language model.
 
     Attributes:
@@ -71,9 +82,9 @@ class OutputEvaluation:
     outputs: list[str]
 
 
-def empty_hypothesis() -> TextHypothesis:
+def empty_hypothesis(is_aligned: bool) -> TextHypothesis:
     """The output of a blank line."""
-    return TextHypothesis("", 0.0, 0.0, [], [], True)
+    return TextHypothesis("", 0.0, 0.0, [], [], True, [] if is_aligned else None)
 
 
 def join_translations(
@@ -100,7 +111,7 @@ def join_translations(
         tokens = [source.tokenizer.tokens(ids.tolist()) for ids in words]
         best = join_segments([outputs[i] for i in own], [len(part) for part in tokens])
         if not own:
-            best = [replace(empty_hypothesis(), alignment=[] if aligned else None)]
+            best = [empty_hypothesis(aligned)]
         translation = Translation(
             request.source,
             best,

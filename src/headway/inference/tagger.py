@@ -3,15 +3,17 @@
 `predictor.py` evaluates; `tasks/tag.py` computes probabilities and chooses well-formed tags.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
+from ..arguments import checked
 from ..data.codecs.words import first_tokens
 from ..data.collate import source_batch
+from ..errors import InputError
 from ..inspection.build import likeliest
 from ..inspection.hypothesis import TextHypothesis
 from ..inspection.inspection import InspectedOutput
@@ -19,10 +21,12 @@ from ..metrics.entities import entities
 from ..tasks.tag import Tag
 from ..view.report import Sample
 from .base import Logged, TooLong
+from .input_errors import OnError
 from .predictor import Predictor
 from .requests import check_length
+from .results import Result
 
-CUT = "shorten it, or have it cut into parts (--cut)"
+CUT = 'shorten it, or have it cut into parts (`too_long="cut"`)'
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Entity:
 
 
 @dataclass(frozen=True)
-class TaggedText:
+class TaggedText(Result):
     """A sentence with its tags.
 
     Attributes:
@@ -75,11 +79,13 @@ class Tagger(Predictor):
     def describe_label_space(self) -> str:
         return f"{len(self.tags)} tags, {self.task.tags.scheme}"
 
+    @checked
     def predict(
         self,
-        inputs: Sequence[str | Sequence[str]],
+        inputs: Iterable[str | Sequence[str] | InputError],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
+        on_error: OnError = "stop",
     ) -> list[TaggedText]:
         """The tags of each sentence, in the order given.
 
@@ -88,27 +94,32 @@ class Tagger(Predictor):
             too_long: refuse a sentence of more tokens than `data.max_length`, with an error that
                 names it, or cut it into parts that are tagged separately.
             places: names of the sentences in messages; by default `sentence 1`, ...
+            on_error: as in `Predictor.predict`.
         """
-        sentences = [text.split() if isinstance(text, str) else list(text) for text in inputs]
-        parts = [
-            list(self._parts(words, too_long, self._location(number, places)))
-            for number, words in enumerate(sentences)
-        ]
-        all_parts = [part for sentence_parts in parts for part in sentence_parts]
+        sentences = list(inputs)
+        errors = self._errors(sentences, places, on_error)
+        parts: dict[int, list[np.ndarray]] = {}
+        for row in errors.rows:
+            with errors.of(row):
+                location = self._location(row, places)
+                parts[row] = list(self._parts(_words(sentences[row]), too_long, location))
+        all_parts = [part for sentence_parts in parts.values() for part in sentence_parts]
         probabilities = iter(self.task.probabilities(self.model, all_parts))
-        return [
-            self._tagged(words, [next(probabilities) for _ in sentence_parts])
-            for words, sentence_parts in zip(sentences, parts, strict=True)
-        ]
+        return errors.with_results(
+            self._tagged(_words(sentences[row]), [next(probabilities) for _ in sentence_parts])
+            for row, sentence_parts in parts.items()
+        )
 
-    def length(self, text: str, location: str, remedy: str) -> int:
-        n = len(self.task.words.encode(text.split()))
+    def length(self, text: str | Sequence[str], location: str, remedy: str) -> int:
+        n = len(self.task.words.encode(_words(text)))
         check_length(n, self.max_length, location, remedy)
         return n
 
-    def inspect_inputs(self, text: str) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
+    def inspect_inputs(
+        self, text: str | Sequence[str]
+    ) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
         """The sentence as a batch of one; its only output are the tags of the model."""
-        words = text.split()
+        words = _words(text)
         encoded = self.task.words.encode(words)
         [probabilities] = self.task.probabilities(self.model, [encoded])
         log_probs = np.log(np.maximum(probabilities, 1e-300))  # (words, tags)
@@ -183,3 +194,8 @@ class Tagger(Predictor):
             Sample(text, " ".join(tagged.tags), expected)
             for (text, _, expected), tagged in zip(rows, predictions, strict=True)
         ]
+
+
+def _words(text: Any) -> list[str]:
+    """The words of a sentence, which is a text or a list of words."""
+    return text.split() if isinstance(text, str) else list(text)

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from ..data.codecs.text import TextCodec
 from ..data.collate import source_batch
-from ..errors import ConfigError
+from ..errors import ConfigError, batch_in_memory
 from ..models import FAMILIES
-from ..parallel import decode_batches
+from ..parallel import LARGE_INPUTS, decode_batches
+from ..tasks.base import size_of
 from .base import CUT, TooLong, TrainedModel
 from .requests import check_length
 
@@ -99,7 +100,8 @@ class TextEncoder:
         """The states and vectors of texts with special tokens, in batches of similar length."""
         for rows in decode_batches([len(ids) for ids in framed], 1):
             batch = self.trained.to_device(source_batch([framed[row] for row in rows]))
-            states, pooled = self.model.backbone(batch)
+            with batch_in_memory("an encoding", *size_of(batch), LARGE_INPUTS):
+                states, pooled = self.model.backbone(batch)
             yield EncodedBatch(rows, states, pooled, batch["src_valid"])
 
 

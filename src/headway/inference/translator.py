@@ -4,7 +4,7 @@ Requests are encoded in `requests.py` and searched in `segment_search.py`. Resul
 `results.py`, attention of outputs is in `output_attention.py`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from ..arguments import checked
 from ..data.collate import pair_batch
 from ..data.config import Corpus
 from ..data.glossary import Glossary
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, InputError
 from ..inspection.attention import Attention, Layer
 from ..inspection.build import Written, check_not_blank, forced_output, inspect_pairs
 from ..inspection.hypothesis import TextHypothesis
@@ -44,6 +45,7 @@ from .evaluation import (
     ungrouped,
     warn_of_same_outputs,
 )
+from .input_errors import InputErrors, OnError
 from .output_attention import add_attention, pair_attention
 from .requests import RequestEncoder, Segment, SplitTooLong, TranslationRequest, check_length
 from .results import Evaluation, ScoredText, Translation, join_translations
@@ -72,9 +74,10 @@ class Translator(TrainedModel):
         super().__init__(*args, **kwargs)
         self._engines: dict[tuple[str, str], SearchEngine] = {}
 
+    @checked
     def translate(
         self,
-        texts: Sequence[str | TranslationRequest],
+        texts: Iterable[str | TranslationRequest | InputError],
         too_long: SplitTooLong = "refuse",
         places: Sequence[str] | None = None,
         *,
@@ -85,6 +88,7 @@ class Translator(TrainedModel):
         engine: str = OWN,
         compute_type: str = "default",
         first: int = 0,
+        on_error: OnError = "stop",
         **search: Any,
     ) -> list[Translation]:
         """The best outputs of each text, in order.
@@ -104,19 +108,20 @@ class Translator(TrainedModel):
             engine: `ctranslate2` searches with that library, which has plain beam search only.
             compute_type: a setting of `ctranslate2`, such as `int8`.
             first: number of the first text. Random draws depend on a text's number and the seed.
+            on_error: stop at the first text that cannot be used, or keep going: its result is then
+                an `InputError`.
             search: search settings that replace those of the run, such as `beam=5`.
 
         Raises:
-            DataError: a text is too long, a prefix cannot be written, or terms contradict.
+            InputError: a text is too long, a prefix cannot be written, or terms contradict.
             ConfigError: a search setting does not exist or does not fit.
         """
-        if isinstance(texts, str):
-            raise TypeError("translate takes a list of texts; write translate([text])")
         _check_options(too_long, attend, trace, engine, compute_type)
         config = self.search_config(**search)
         requests = [_as_request(text) for text in texts]
-        encoder = self._request_encoder(glossary, too_long)
-        segments = encoder.cut(requests, places or _lines(texts))
+        locations = places or _lines(requests)
+        errors = InputErrors(list(texts), on_error, locations.__getitem__)
+        segments = self._request_encoder(glossary, too_long).cut(requests, locations, errors)
         traces = None
         if engine != OWN:
             hypotheses = self._search_with(engine, compute_type, segments, config, trace)
@@ -130,35 +135,49 @@ class Translator(TrainedModel):
             outputs = add_attention(
                 self.task, self.model, segments, hypotheses, outputs, layer, attend
             )
-        source = self.task.source
-        return join_translations(requests, segments, outputs, traces, source, align is not False)
+        source, is_aligned = self.task.source, align is not False
+        joined = join_translations(requests, segments, outputs, traces, source, is_aligned)
+        return errors.with_results(joined[row] for row in errors.rows)
 
+    @checked
     def score(
         self,
-        sources: Sequence[str],
-        targets: Sequence[str],
+        sources: Iterable[str],
+        targets: Iterable[str],
         places: Sequence[str] | None = None,
+        on_error: OnError = "stop",
     ) -> list[ScoredText]:
-        """Forced log probabilities of targets; `places` as in `translate`."""
+        """Forced log probabilities of targets; `places` and `on_error` as in `translate`."""
+        sources, targets = list(sources), list(targets)
         if len(sources) != len(targets):
             raise DataError(f"{len(sources)} sources but {len(targets)} targets; give pairs")
-        src = self.task.source.encode_batch(list(sources))
-        tgt = self.task.target.encode_batch(list(targets))
-        for location, source, target in zip(places or _lines(sources), src, tgt, strict=True):
-            longest = max(len(source), len(target))
-            check_length(longest, self.max_length, location, "shorten it or leave it out")
-        results: list[ScoredText | None] = [None] * len(src)
-        for rows in decode_batches([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], 1):
-            values = self.forced([src[i] for i in rows], [tgt[i] for i in rows])
-            for i, log_probs in zip(rows, values, strict=True):
-                tokens = self.task.target.tokenizer.tokens([int(t) for t in tgt[i]])
-                results[i] = ScoredText(float(log_probs.sum()), tokens, log_probs.tolist())
-        return [result for result in results if result is not None]
+        locations = places or _lines(sources)
+        pairs = list(zip(sources, targets, strict=True))
+        errors = InputErrors(pairs, on_error, locations.__getitem__)
+        rows = errors.rows
+        src = self.task.source.encode_batch([sources[row] for row in rows])
+        tgt = self.task.target.encode_batch([targets[row] for row in rows])
+        encoded = dict(zip(rows, zip(src, tgt, strict=True), strict=True))
+        for row, pair in encoded.items():
+            with errors.of(row):
+                longest = max(map(len, pair))
+                check_length(longest, self.max_length, locations[row], "shorten it or leave it out")
+        return errors.with_results(self._score_encoded([encoded[row] for row in errors.rows]))
 
+    def _score_encoded(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[ScoredText]:
+        results: dict[int, ScoredText] = {}
+        for rows in decode_batches([max(map(len, pair)) for pair in pairs], 1):
+            src, tgt = ([pairs[i][side] for i in rows] for side in (0, 1))
+            for i, log_probs in zip(rows, self.forced(src, tgt), strict=True):
+                tokens = self.task.target.tokenizer.tokens([int(t) for t in pairs[i][1]])
+                results[i] = ScoredText(float(log_probs.sum()), tokens, log_probs.tolist())
+        return [results[i] for i in range(len(pairs))]
+
+    @checked
     def evaluate(
         self,
-        sources: Sequence[str],
-        references: Sequence[str] | Sequence[Sequence[str]],
+        sources: Iterable[str],
+        references: Iterable[str] | Iterable[Sequence[str]],
         tokenized: bool = False,
         metrics: Sequence[str] | None = None,
         resamples: int = 1000,
@@ -174,6 +193,7 @@ class Translator(TrainedModel):
             metrics: by default the usual metrics of the task.
             places: as in `translate`.
         """
+        sources, references = list(sources), list(references)
         if len(sources) != len(references):
             raise DataError(
                 f"{len(sources)} sources but {len(references)} references; one per line is expected"
@@ -253,6 +273,7 @@ class Translator(TrainedModel):
         speed = n_tokens / seconds
         return TimedEvaluation(score, len(rows), "inputs", speed, "output tokens", sources)
 
+    @checked
     def attention(self, source: str, target: str | None = None) -> Attention:
         """Attention weights of a forced pass over `target`, by default the best output."""
         if target is None:
@@ -262,6 +283,7 @@ class Translator(TrainedModel):
         [(_, attention)] = pair_attention(self.task, self.model, src, tgt)
         return attention
 
+    @checked
     def inspect(
         self,
         text: str | TranslationRequest,
@@ -440,8 +462,11 @@ def _check_options(
         )
 
 
-def _as_request(text: str | TranslationRequest) -> TranslationRequest:
-    return TranslationRequest(text) if isinstance(text, str) else text
+def _as_request(text: str | TranslationRequest | InputError) -> TranslationRequest:
+    """The request of a text; a blank one for an error in place of a text."""
+    if isinstance(text, TranslationRequest):
+        return text
+    return TranslationRequest(text if isinstance(text, str) else "")
 
 
 def _lines(texts: Sequence[object]) -> list[str]:

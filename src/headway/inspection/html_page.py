@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ..arguments import checked
 from ..errors import RunError
 from ..runs.atomic import write_bytes
 from ..view.page import notebook_frame
@@ -16,6 +17,7 @@ class Page:
     def __init__(self, content: str) -> None:
         self.html = content
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Writes the page atomically, over an existing file, and returns its path.
 

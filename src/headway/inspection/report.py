@@ -118,7 +118,7 @@ def usual_commands(
     if (run.path / WEIGHTS).exists():
         for verb, use in islice(uses.items(), 1):
             commands.append(Command(f"headway {verb} {path} {use.arguments}", use.purpose))
-        option = "" if config.data.test is not None else " --data FILE"
+        option = "" if config.data.test else " --data FILE"
         purpose = "Score it on its test data." if not option else "Score it on data of your own."
         commands.append(Command(f"headway evaluate {path}{option}", purpose))
     return [*commands, Command(f"headway info {path}", "Show the contents of the run directory.")]

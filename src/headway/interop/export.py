@@ -66,7 +66,7 @@ def export(
     _require_expressible(trained, to)
     if to == "hf" and quantization != "float32":
         raise ConfigError(
-            f"--quantization {quantization} goes with --to ctranslate2; "
+            f'`quantization="{quantization}"` goes with `to="ctranslate2"`; '
             "leave it out, or quantise with transformers when the model is loaded"
         )
     is_searched = FAMILIES[trained.config.model.family].abilities & {"step"}
@@ -89,7 +89,7 @@ def export(
     except OSError as error:
         raise RunError(
             f"cannot write {out} ({error.strerror or error}); make room there or choose another "
-            "--out"
+            "`out`"
         ) from error
     return Exported(out, layout, check)
 
@@ -100,7 +100,7 @@ def _require_expressible(trained: TrainedModel, to: Format) -> None:
     if not obstacles:
         return
     other: Format = "ctranslate2" if to == "hf" else "hf"
-    remedy = "" if _obstacles(trained, other) else f"export with --to {other}, or "
+    remedy = "" if _obstacles(trained, other) else f'export with `to="{other}"`, or '
     known = {architecture.family for architecture in ARCHITECTURES.values()}
     families = (trained.config.model.family, trained.task.family)
     able = next((name for name in families if name in known), None)
@@ -155,9 +155,9 @@ def _require_vacant(out: Path) -> None:
         names = sorted(path.name for path in out.iterdir())
         if names:
             listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-            raise RunError(f"{out} is not empty (it holds {listed}); choose another --out")
+            raise RunError(f"{out} is not empty (it holds {listed}); choose another `out`")
     elif out.exists():
-        raise RunError(f"{out} is a file; choose another --out")
+        raise RunError(f"{out} is a file; choose another `out`")
 
 
 def _n_positions(trained: TrainedModel) -> int:

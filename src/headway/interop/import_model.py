@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import config as configs
+from ..arguments import checked
 from ..data.codecs.text import TextCodec, TextConfig
 from ..data.config import DataConfig
 from ..environment import current_environment
-from ..errors import ConfigError
+from ..errors import ConfigError, RunError
 from ..models.state_dict import weights_of
 from ..run_config import RunConfig
 from ..runs import RunDir
@@ -46,6 +47,7 @@ class Imported:
     notes: tuple[str, ...]
 
 
+@checked
 def import_run(folder: str | Path, out: str | Path, pairs: bool = False) -> Imported:
     """Makes the run directory `out` from a folder that `save_pretrained` wrote.
 
@@ -63,12 +65,12 @@ def import_run(folder: str | Path, out: str | Path, pairs: bool = False) -> Impo
     imported = read_model(origin)
     if pairs and (imported.task_head is None or imported.task_head.form != "texts"):
         raise ConfigError(
-            f"--pairs is for labels and values of two texts, and {origin.path} is a model for task "
+            f"`pairs` is for labels and values of two texts, and {origin.path} is a model for task "
             f"{imported.task!r}; leave it out"
         )
     name = imported.architecture.name
     tokenizers = read_tokenizers(origin, imported.architecture, imported.vocabularies)
-    config = _run_config(origin, imported, tokenizers[0])
+    config = _checked(_run_config(origin, imported, tokenizers[0]), origin)
     facts = {
         **current_environment(config.device),
         IMPORTED_FROM: str(origin.path.resolve()),
@@ -102,6 +104,19 @@ def _task_with_codecs(
         return task.with_codecs(input_codec, TextCodec(target))
     assert isinstance(task, Pretrain)  # architectures have no other task
     return task.with_codecs(input_codec)
+
+
+def _checked(config: RunConfig, folder: Folder) -> RunConfig:
+    """The run file, which can be read again.
+
+    Raises:
+        RunError: the folder has a value that no run file may have.
+    """
+    try:
+        return configs.parse(configs.to_dict(config), RunConfig, str(folder.path))
+    except ConfigError as error:
+        problems = "; ".join(str(error).splitlines())
+        raise RunError(f"{problems}; give the folder as it was saved") from None
 
 
 def _run_config(folder: Folder, imported: HuggingFaceModel, tokenizer: Tokenizer) -> RunConfig:

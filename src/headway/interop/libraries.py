@@ -78,6 +78,5 @@ def load_ctranslate2(
     except (RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise RunError(
-            f"{folder} cannot be loaded by CTranslate2 ({reason}); "
-            "export again with `headway export DIR --to ctranslate2 --out FOLDER`"
+            f"{folder} cannot be loaded by CTranslate2 ({reason}); export the run again"
         ) from error

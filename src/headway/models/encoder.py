@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
+from ..file_limits import MODEL_SIZE
 from ..nn import masks
 from ..nn.dropout import Dropout
 from ..nn.pooling import Pooler, Squash, mean_pool
@@ -43,7 +44,7 @@ Preset = Literal[
     "bert-large",
 ]
 
-Segments = Annotated[int, Ge(0)] | None
+Segments = Annotated[int, Ge(0), Le(MODEL_SIZE)] | None
 
 USUAL: dict[str, Any] = {
     "residual": "pre",

@@ -9,9 +9,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import torch
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
+from ..file_limits import MODEL_SIZE
 from ..nn import masks
 from ..nn.attention import CrossAttention, SelfAttention
 from ..nn.decoding import KVCache
@@ -90,7 +91,7 @@ class LayerSettings:
     between query and key, as in T5."""
     position_base: Annotated[float, Gt(1)] = 10000.0
     """Base of the wavelengths of sinusoidal and rotary positions."""
-    position_buckets: Annotated[int, Ge(4)] = 32
+    position_buckets: Annotated[int, Ge(4), Le(MODEL_SIZE)] = 32
     """Number of distance buckets of relative positions. Small distances have a bucket each; large
     ones share."""
     position_distance: Size = 128

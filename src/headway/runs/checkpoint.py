@@ -16,8 +16,9 @@ import torch
 from safetensors import SafetensorError
 
 from ..errors import RunError
+from ..file_limits import parse_json
 from .atomic import remove_directory, replacing_directory
-from .reading import parse_json, read_regular, require_regular, unreadable
+from .reading import read_regular, require_regular, unreadable
 from .tensors import load_tensors, save_tensors
 
 TENSORS, STATE, MANIFEST = "tensors.safetensors", "state.json", "manifest.json"
@@ -90,7 +91,7 @@ def load_latest(folder: Path, warn: Callable[[str], None]) -> Checkpoint | None:
     if damages:
         raise RunError(
             f"no checkpoint in {folder} can be used ({'; '.join(damages)}); "
-            "restore one from a copy, or train again with another --out"
+            "restore one from a copy, or train again with another `out`"
         )
     return None
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ..errors import RunError, own_version
+from ..file_limits import parse_json
 from . import checkpoint, weights
 from .atomic import NEW, make_directory, replacing_directory, sweep, write_bytes
 from .checkpoint import Checkpoint
@@ -23,7 +24,7 @@ from .lock import locked
 from .log import RunLog
 from .manifest import FILES, MANIFEST, Manifest, version_of
 from .older_formats import METRICS
-from .reading import parse_json, read_regular, unreadable
+from .reading import read_regular, unreadable
 from .tensors import n_bytes
 
 FORMAT = 2
@@ -159,7 +160,7 @@ class RunDir:
         except FileNotFoundError as error:
             raise RunError(
                 f"{self.path} has no {name}; "
-                "restore it from a copy, or train again with another --out"
+                "restore it from a copy, or train again with another `out`"
             ) from error
         except OSError as error:
             raise unreadable(path, error) from error
@@ -266,7 +267,7 @@ class RunDir:
         """The initial weights, if they are those of another run."""
         if not (self.path / INIT).exists():
             return None
-        remedy = "restore it from a copy, or train again with another --out"
+        remedy = "restore it from a copy, or train again with another `out`"
         return weights.load_weights(self.path / INIT, remedy)[0]
 
     def has_weights(self) -> bool:
@@ -305,35 +306,34 @@ def _require_vacant(path: Path) -> None:
     except FileNotFoundError:
         return
     except NotADirectoryError as error:
-        raise RunError(f"{path} is not a directory; choose another --out") from error
+        raise RunError(f"{path} is not a directory; choose another `out`") from error
     except OSError as error:
-        raise RunError(f"{path} cannot be read ({error.strerror}); choose another --out") from error
+        raise RunError(f"{path} cannot be read ({error.strerror}); choose another `out`") from error
     if {HEADER, RUN_FILE} <= names:
         raise RunError(
             f"{path} already holds a run; continue it with `headway resume {path}`, "
-            "or choose another --out"
+            "or choose another `out`"
         )
     foreign = sorted(names - BEFORE_RUN_FILE)
     if foreign:
         listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
-        raise RunError(f"{path} is not empty (it holds {listed}); choose another --out")
+        raise RunError(f"{path} is not empty (it holds {listed}); choose another `out`")
 
 
 def _require_started(path: Path) -> None:
     if not path.exists():
-        raise RunError(f"{path} does not exist; give the directory that was --out in training")
+        raise RunError(f"{path} does not exist; give the directory that was `out` in training")
     if not path.is_dir():
-        raise RunError(f"{path} is a file; give the directory that was --out in training")
+        raise RunError(f"{path} is a file; give the directory that was `out` in training")
     names = {entry.name for entry in path.iterdir()}
     if names & BEFORE_RUN_FILE and names <= BEFORE_RUN_FILE:
         raise RunError(
-            f"{path} holds a run that was stopped before it started; "
-            f"start it again with `headway train RUN.toml --out {path}`"
+            f"{path} holds a run that was stopped before it started; train into it again"
         )
     if HEADER not in names:
         raise RunError(
             f"{path} is not a run directory (it has no {HEADER}); "
-            "give the directory that was --out in training"
+            "give the directory that was `out` in training"
         )
 
 
@@ -352,6 +352,6 @@ def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any], int]
         )
     if not is_valid or not isinstance(header.get("facts"), dict):
         raise RunError(
-            f"{path} is damaged; restore it from a copy, or train again with another --out"
+            f"{path} is damaged; restore it from a copy, or train again with another `out`"
         )
     return writer, header["facts"], number

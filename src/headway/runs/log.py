@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunError
+from ..file_limits import parse_json
 from .atomic import sync, write_bytes
 from .disk_errors import explained
 from .manifest import Manifest, version_of
 from .older_formats import renamed
-from .reading import parse_json, unreadable
+from .reading import unreadable
 
 
 class RunLog:

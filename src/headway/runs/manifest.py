@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import RunError
+from ..file_limits import parse_json
 from .atomic import write_bytes
-from .reading import parse_json, read_regular, unreadable
+from .reading import read_regular, unreadable
 
 MANIFEST = "manifest.json"
 FILES = ("headway.json", "run.toml", "data.json", "plan.json")

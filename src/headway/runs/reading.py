@@ -4,10 +4,8 @@ A named pipe is never opened, because reading it would wait for ever.
 """
 
 import errno
-import json
 import stat
 from pathlib import Path
-from typing import Any
 
 from ..errors import RunError
 
@@ -40,15 +38,3 @@ def unreadable(path: Path, error: OSError) -> RunError:
     is_forbidden = isinstance(error, PermissionError)
     remedy = "check its permissions" if is_forbidden else "restore it from a copy"
     return RunError(f"{path} cannot be read ({error.strerror}); {remedy}")
-
-
-def parse_json(content: bytes | str) -> Any:
-    """The value of a JSON text.
-
-    Raises:
-        ValueError: it is not JSON, or nested too deeply.
-    """
-    try:
-        return json.loads(content)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None

@@ -1,4 +1,4 @@
-"""The `Host` headers that the server answers, against DNS rebinding.
+"""The hosts that the server answers for, against DNS rebinding, and origins of other pages (CORS).
 
 A web page can point a name of its own at this machine, and a browser then lets the page read the
 answers. Such a request carries the page's name in `Host`; an address cannot be redirected so.
@@ -6,12 +6,15 @@ answers. Such a request carries the page's name in `Host`; an address cannot be 
 
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
+from ..errors import ConfigError
 from .errors import ProblemError
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 WILDCARDS = ("0.0.0.0", "::")
 ANY = "*"
+USUAL_PORTS = {"http": 80, "https": 443}
 
 
 class AllowedHosts:
@@ -21,10 +24,14 @@ class AllowedHosts:
         listening: the address or name that the server listens on. A wildcard address allows every
             IP address, because the machine may have several.
         others: further names; `*` allows all.
+
+    Raises:
+        ConfigError: another name is none.
     """
 
     def __init__(self, listening: str, others: Iterable[str] = ()) -> None:
-        self._names = frozenset(map(_normalized, (*LOCAL, listening, *others)))
+        named = map(_checked, others)
+        self._names = frozenset((*map(_normalized, (*LOCAL, listening)), *named))
         self._allows_addresses = listening in WILDCARDS
 
     def check(self, headers: Sequence[bytes]) -> None:
@@ -60,6 +67,38 @@ def host_name(header: str) -> str:
     if header.startswith("["):
         return _normalized(header[1:].partition("]")[0])
     return _normalized(header.partition(":")[0])
+
+
+def browser_origin(origin: str) -> str:
+    """An origin as browsers send it: scheme, host in lower case, and the port if it is unusual.
+
+    Raises:
+        ConfigError: it is no origin.
+    """
+    if origin == ANY:
+        return ANY
+    problem = ConfigError(
+        f"--cors {origin}: expected scheme and host without a path, such as https://example.org"
+    )
+    try:
+        parts = urlsplit(origin)
+        port = parts.port
+    except ValueError:  # a port that is no number
+        raise problem from None
+    is_more = parts.path.strip("/") or parts.query or parts.fragment or parts.username
+    if parts.scheme not in USUAL_PORTS or not parts.hostname or is_more:
+        raise problem
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    is_usual = port in (None, USUAL_PORTS[parts.scheme])
+    return f"{parts.scheme}://{host}" + ("" if is_usual else f":{port}")
+
+
+def _checked(name: str) -> str:
+    """A host from the command line, without its port."""
+    host = name if name.count(":") > 1 and not name.startswith("[") else host_name(name)
+    if "/" in name or not host.strip():
+        raise ConfigError(f"--allowed-host {name}: expected a host name, such as example.org")
+    return _normalized(host)
 
 
 def _normalized(name: str) -> str:

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 from ..errors import own_version
 from ..view.inspection import inspection_page, page_policy
 from . import schema
-from .allowed_hosts import AllowedHosts
+from .allowed_hosts import AllowedHosts, browser_origin
 from .batcher import BUDGET, JobDropped
-from .errors import KNOWN, NO_JSON, STATUS, ProblemError, invalid, problem_of
+from .errors import (
+    KNOWN,
+    NO_JSON,
+    STATUS,
+    ProblemError,
+    invalid,
+    problem_of,
+    shown,
+    wrong_type,
+)
 from .limits import Limits
 from .metrics import Metrics
 from .middleware import GONE, App, GuardMiddleware
@@ -34,6 +43,7 @@ ERROR_DESCRIPTIONS = {
     "unauthorized": "A token is required.",
     "slow_body": "The body did not arrive in time.",
     "too_large": "The body is too large.",
+    "wrong_type": "The body is not declared as JSON.",
     "wrong_host": "The server does not answer for this host.",
     "invalid": "The request is not valid; the message says why, the field where.",
     "busy": "Too many texts are waiting; Retry-After says when to try again.",
@@ -64,6 +74,7 @@ def make_app(
         budget: tokens times hypotheses in one batch; 1 is no batching.
 
     Raises:
+        ConfigError: an origin is none.
         MissingExtra: a package of the extra `serve` is not installed.
     """
     require_extras()
@@ -86,7 +97,7 @@ def _with_cors(app: App, origins: Sequence[str]) -> App:
 
     return CORSMiddleware(
         app,
-        allow_origins=list(origins),
+        allow_origins=[browser_origin(origin) for origin in origins],
         allow_methods=["GET", "POST"],
         allow_headers=["authorization", "content-type"],
         expose_headers=["retry-after"],
@@ -119,8 +130,10 @@ def _add_error_handlers(app: "FastAPI", seconds: float) -> None:
     async def known(_: Request, error: Exception) -> Response:
         return response(problem_of(error, seconds))
 
-    async def not_valid(_: Request, error: Exception) -> Response:
+    async def not_valid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
+        if isinstance(error.body, bytes):  # the library did not read it as JSON
+            return response(wrong_type(request.headers.get("content-type")))
         return response(invalid(error.errors()))
 
     async def http_error(request: Request, error: Exception) -> Response:
@@ -128,7 +141,7 @@ def _add_error_handlers(app: "FastAPI", seconds: float) -> None:
         if error.status_code == 404:
             return response(ProblemError("not_found", f"there is nothing at this path; {_paths()}"))
         if error.status_code == 405:
-            problem = ProblemError("wrong_method", f"{request.method} is not allowed here")
+            problem = ProblemError("wrong_method", f"{shown(request.method)} is not allowed here")
             problem.headers |= {k.lower(): v for k, v in (error.headers or {}).items()}
             return response(problem)
         return response(ProblemError("malformed", NO_JSON))

@@ -22,6 +22,7 @@ STATUS = {
     "wrong_method": 405,
     "slow_body": 408,
     "too_large": 413,
+    "wrong_type": 415,
     "wrong_host": 421,
     "invalid": 422,
     "busy": 429,
@@ -34,7 +35,16 @@ NO_JSON = "the body is not JSON in UTF-8; send a JSON object"
 KNOWN = (InvalidRequest, HeadwayError, QueueFull, TooSlow, Draining, WorkerError)
 """Exceptions that `problem_of` turns into a response of their own."""
 RETRY_AFTER = 1  # seconds, where there is no better estimate
-SHOWN = 40  # characters of an unknown field name in messages
+SHOWN = 40  # characters of a client's names in messages
+JSON_TYPES = {
+    bool: "true or false",
+    dict: "an object",
+    float: "a number",
+    int: "a number",
+    list: "an array",
+    str: "a string",
+    type(None): "null",
+}
 
 
 class ProblemError(Exception):
@@ -105,8 +115,23 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> ProblemError:
     if error_type == "missing" and not field:
         message = "the body is missing; send a JSON object with Content-Type: application/json"
         return ProblemError("invalid", message)
+    if not field:
+        got = JSON_TYPES.get(type(error["input"]), "something else")
+        return ProblemError("invalid", f"the body is {got}; send a JSON object")
     what = "is missing" if error_type == "missing" else f"is wrong: {_lowered(error['msg'])}"
-    return ProblemError("invalid", f"{where or 'the body'} {what}", where)
+    return ProblemError("invalid", f"{where} {what}", where)
+
+
+def wrong_type(content_type: str | None) -> ProblemError:
+    """The response to a body that is not declared as JSON."""
+    got = f"{shown(content_type)!r}" if content_type else "missing"
+    message = f"the Content-Type is {got}; send JSON with -H 'content-type: application/json'"
+    return ProblemError("wrong_type", message)
+
+
+def shown(name: str) -> str:
+    """A name that a client sent, as it appears in messages: short and in ASCII."""
+    return ascii(name[:SHOWN])[1:-1]
 
 
 def _field(location: Sequence[str | int]) -> list[str | int]:
@@ -123,8 +148,8 @@ def _field(location: Sequence[str | int]) -> list[str | int]:
 def _joined(field: Sequence[str | int]) -> str | None:
     text = ""
     for part in field:
-        shown = ascii(str(part)[:SHOWN])[1:-1]
-        text += f"[{part}]" if isinstance(part, int) else f".{shown}" if text else shown
+        name = shown(str(part))
+        text += f"[{part}]" if isinstance(part, int) else f".{name}" if text else name
     return text or None
 
 

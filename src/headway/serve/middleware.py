@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from .allowed_hosts import AllowedHosts
-from .batcher import JobDropped
+from .batcher import Draining, JobDropped
 from .errors import ProblemError, problem_of
 from .limits import Limits
 from .metrics import Metrics
@@ -67,12 +67,13 @@ class GuardMiddleware:
             await self._forward(scope, receive, response)
         except JobDropped:
             response.status = GONE
+        except asyncio.CancelledError:  # the time of a stop is over
+            await response.send_problem(problem_of(Draining(), self._limits.seconds))
         except Exception as error:
             problem = problem_of(error, self._limits.seconds)
             if problem.code == "failed":
                 traceback.print_exception(error, file=sys.stderr)
-            if not response.has_begun:
-                await response.send_problem(problem)
+            await response.send_problem(problem)
         finally:
             self._n_open -= 1
             path = scope["path"] if scope["path"] in self._paths else "other"
@@ -80,7 +81,7 @@ class GuardMiddleware:
 
     async def _forward(self, scope: Any, receive: Receive, response: "_ResponseMonitor") -> None:
         headers = {name.lower(): value for name, value in scope["headers"]}
-        _check_framing(headers)
+        _check_framing(scope["http_version"], headers)
         if self._hosts is not None:
             self._hosts.check([value for name, value in scope["headers"] if name == b"host"])
         if scope["path"] not in PUBLIC_PATHS:
@@ -91,7 +92,7 @@ class GuardMiddleware:
         if self._n_open > self._limits.queue:
             message = "too many open requests; try again in 1 s"
             raise ProblemError("busy", message, retry_after=1)
-        body = await self._body(receive, headers.get(b"content-length", b""))
+        body = await self._body(receive, headers)
         await self._app(scope, _replayed(body, receive), response)
 
     def _check_token(self, header: bytes) -> None:
@@ -103,10 +104,13 @@ class GuardMiddleware:
             message = "a token is required; send it as Authorization: Bearer TOKEN"
             raise ProblemError("unauthorized", message)
 
-    async def _body(self, receive: Receive, announced: bytes) -> bytes:
+    async def _body(self, receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:
         """The whole body, if it is small enough and arrives in time."""
         most = self._limits.body
+        announced = headers.get(b"content-length", b"")
         is_large = announced.isdigit() and int(announced[:20]) > most
+        if is_large and b"expect" in headers:  # the client waits for leave to send it
+            raise _closing("too_large", f"the body has more than {most} bytes; send less")
         chunks: list[bytes] = []
         size, has_more = 0, True
         try:
@@ -120,7 +124,7 @@ class GuardMiddleware:
                     is_large, has_more = size > most, message.get("more_body", False)
         except TimeoutError:
             message = f"the body did not arrive within {self._limits.seconds:g} s"
-            raise ProblemError("slow_body", message) from None
+            raise _closing("slow_body", message) from None
         if is_large:
             if has_more:
                 await self._discard(receive)
@@ -156,6 +160,9 @@ class _ResponseMonitor:
         await self._send(message)
 
     async def send_problem(self, problem: ProblemError) -> None:
+        """Sends an error, unless a response has begun."""
+        if self.has_begun:
+            return
         headers = [(name.encode(), value.encode()) for name, value in problem.headers.items()]
         headers.append((b"content-length", str(len(problem.body)).encode()))
         start = {"type": "http.response.start", "status": problem.status, "headers": headers}
@@ -163,13 +170,23 @@ class _ResponseMonitor:
         await self({"type": "http.response.body", "body": problem.body})
 
 
-def _check_framing(headers: Mapping[bytes, bytes]) -> None:
-    """Refuses a body of two lengths: a proxy in front may have read another one (RFC 9112, 6.1)."""
+def _check_framing(version: str, headers: Mapping[bytes, bytes]) -> None:
+    """Refuses a body of two lengths: a proxy in front may have read another one (RFC 9112, 6.1).
+
+    Also refuses other protocols than HTTP/1, whose frames have the form of a request.
+    """
+    if not version.startswith("1."):
+        raise _closing("malformed", f"the server speaks HTTP/1.1, not HTTP/{version}")
     if b"content-length" in headers and b"transfer-encoding" in headers:
         message = "Content-Length and Transfer-Encoding are both set; leave out one of them"
-        problem = ProblemError("malformed", message)
-        problem.headers["connection"] = "close"
-        raise problem
+        raise _closing("malformed", message)
+
+
+def _closing(code: str, message: str) -> ProblemError:
+    """An error after which the connection cannot be used."""
+    problem = ProblemError(code, message)
+    problem.headers["connection"] = "close"
+    return problem
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

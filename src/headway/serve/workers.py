@@ -22,6 +22,9 @@ Engines = Mapping[str, Engine]
 Batch = tuple[BatchKey, list[Any]]
 MOST_WORKERS = 4
 """Processes by default, at most: each has its own working memory."""
+TRIES, TRIES_ALONE = 2, 5
+"""How often a batch of several texts, and of one text, is computed if the process is killed. Then a
+batch is halved, which helps if memory is short; a single text is answered with an error."""
 
 
 class WorkerError(Exception):
@@ -101,15 +104,17 @@ class ForkedWorkers:
         self.workers, self._patience = workers, patience
         # A thread waits for each process, asleep.
         self._threads = ThreadPoolExecutor(workers, "waiting")
-        self._idle: list[ForkedWorker] = []
+        self._all: list[ForkedWorker] = []
+        self._is_closed = False
         try:
             for _ in range(workers):
-                self._idle.append(
+                self._all.append(
                     ForkedWorker(lambda batch: _compute(engines, batch), threads, closes_files=True)
                 )
         except OSError:
             self.close()
             raise
+        self._idle = list(self._all)
 
     async def answer(self, key: BatchKey, items: list[Any]) -> Sequence[bytes]:
         worker = self._idle.pop()
@@ -122,20 +127,26 @@ class ForkedWorkers:
             self._idle.append(worker)
 
     def close(self) -> None:
+        self._is_closed = True  # batches under way are not computed again
         self._threads.shutdown(wait=False, cancel_futures=True)
-        for worker in self._idle:
+        for worker in self._all:
             worker.kill()
 
     def _outcome(self, worker: ForkedWorker, batch: Batch) -> Any:
-        """Answers or a `WorkFailure`, waited for; from a new process if the first one is killed."""
+        """Answers or a `WorkFailure`, waited for; from a new process if one is killed."""
+        tries = TRIES if len(batch[1]) > 1 else TRIES_ALONE
+        if not worker.is_alive:  # it was killed while it was idle: no fault of this batch
+            worker.kill()
         try:
-            for _ in range(2):
+            for _ in range(tries):
                 try:
                     worker.send(batch)
                     return worker.receive(self._patience)
                 except WorkerKilled:
+                    if self._is_closed:
+                        return WorkerError("the server was stopped")
                     worker.kill()  # whatever is left of it
-            reason = "was killed twice, perhaps for lack of memory"
+            reason = f"was killed {tries} times, perhaps for lack of memory"
         except TimeoutError:
             worker.kill()
             reason = f"did not answer for {self._patience:.0f} s"

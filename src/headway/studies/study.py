@@ -70,18 +70,18 @@ def _check(name: str, seed: int, minutes: float | None) -> None:
         raise ConfigError(f"a budget of {minutes:g} minutes: expected a number above 0")
     if minutes is not None and name not in TRAINING:
         raise ConfigError(
-            f"the study {name} trains nothing and has no minutes; leave out --minutes"
+            f"the study {name} trains nothing and has no minutes; leave out `minutes`"
         )
 
 
 def _refuse_others(name: str, folder: Path) -> None:
     """Refuses a folder with another study, or with files of this name from elsewhere."""
     if folder.exists() and not folder.is_dir():
-        raise RunError(f"--out {folder} is a file; name a folder")
+        raise RunError(f"`out` {folder} is a file; name a folder")
     for other in STUDIES:
         written = folder / f"{other}.json"
         if other != name and written.exists():
-            raise RunError(f"{folder} holds the study {other} ({written}); give another --out")
+            raise RunError(f"{folder} holds the study {other} ({written}); give another `out`")
     if not any((folder / f"{name}.{form}").exists() for form in FORMS):
         return
     written = folder / f"{name}.json"
@@ -92,7 +92,7 @@ def _refuse_others(name: str, folder: Path) -> None:
     if not isinstance(known, dict) or known.get("study") != name:
         raise RunError(
             f"{folder} has files of the name {name} that are not of this study ({written} does "
-            "not say so); give another --out"
+            "not say so); give another `out`"
         )
 
 
@@ -102,5 +102,5 @@ def _writing(out: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RunError(
-            f"--out {out} cannot be written: {error.strerror}; name another folder or make room"
+            f"`out` {out} cannot be written: {error.strerror}; name another folder or make room"
         ) from None

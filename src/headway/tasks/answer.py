@@ -21,15 +21,15 @@ from ..data.codecs.text import Codec, TextCodec, TextConfig, fit_codec
 from ..data.collate import source_batch
 from ..data.config import DataConfig
 from ..data.store import Store
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, batch_in_memory
 from ..metrics.answers import ANSWER_METRICS, RightAnswers
 from ..metrics.score import Score
 from ..models import VocabularySizes
 from ..models.ensemble import members_of
-from ..parallel import decode_batches
+from ..parallel import LARGE_INPUTS, decode_batches
 from ..search import SearchConfig
 from .answer_windows import AnswerWindow, best_spans, document_windows, tokens_at
-from .base import SAMPLES, Batch, Objective, Rows, Task, Validation, Validator, device_of
+from .base import SAMPLES, Batch, Objective, Rows, Task, Validation, Validator, device_of, size_of
 from .config import AnswerConfig
 from .losses import SpanLoss
 
@@ -74,6 +74,7 @@ class Answer(Task):
     trained_class = "headway.inference.question_answering:Answerer"
     config_class = AnswerConfig
     columns = ("question", "context", "answers")
+    split_by = "context"  # which has several questions
     needs = frozenset({"read"})
     family = "encoder"
     lengths = ("window",)
@@ -259,7 +260,8 @@ class Answer(Task):
         for rows in decode_batches(lengths, 1):
             chosen = [windows[row] for row in rows]
             batch, starts = self.tensors([questions[i] for i, _ in chosen], [w for _, w in chosen])
-            probabilities = _mean_probabilities(model, batch)  # (B, S, 2)
+            with batch_in_memory("a prediction", *size_of(batch), LARGE_INPUTS):
+                probabilities = _mean_probabilities(model, batch)  # (B, S, 2)
             for (i, window), start, values in zip(chosen, starts, probabilities, strict=True):
                 none[i] = min(none[i], float(values[0].mean()))
                 part = values[start : start + window.stop - window.start]

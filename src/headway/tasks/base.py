@@ -21,7 +21,7 @@ from ..data.config import Corpus, DataConfig
 from ..data.formats.read import has_column
 from ..data.row_rules import IndependentColumns
 from ..data.store import Store
-from ..errors import ConfigError
+from ..errors import ConfigError, batch_in_memory
 from ..metrics.metric import Metric
 from ..models import Family, VocabularySizes
 from ..models.family import Ability
@@ -90,6 +90,7 @@ class EncoderObjective(Objective):
 SAMPLES = 3
 TOKENS = 4096
 """Tokens in a batch of a validation, padding included."""
+LONG_VALIDATION = "shorten the longest examples of data.valid, or train a smaller model"
 
 
 @dataclass(frozen=True)
@@ -151,12 +152,20 @@ class Validator(ABC):
         device = device_of(objective.model)
         for made in self.batches():
             batch = {name: value.to(device) for name, value in made.items()}
-            for name, value in objective(batch).items():
-                sums[name] += value.item()
+            with batch_in_memory("a validation", *size_of(batch), LONG_VALIDATION):
+                for name, value in objective(batch).items():
+                    sums[name] += value.item()
             for name, count in objective.counts(batch).items():
                 counts[name] += count
         weights = objective.weights.items()
         return sum(weight * sums[name] / max(counts[name], 1) for name, weight in weights)
+
+
+def size_of(batch: Batch) -> tuple[int, int]:
+    """Number of examples in a batch, and the length of the longest."""
+    sizes = [tensor.shape for tensor in batch.values()]
+    n, lengths = max((size[0] for size in sizes), default=0), [s[1] for s in sizes if len(s) > 1]
+    return n, max(lengths, default=1)
 
 
 def device_of(model: Any) -> torch.device:
@@ -188,6 +197,8 @@ class Task(IndependentColumns, ABC):
         optional: columns that may be missing.
         needs: abilities that a family must have.
         has_source: whether a batch has a source besides the target.
+        split_by: the column by whose text rows are divided into training and validation data. By
+            default the first.
         in_sentences: whether every row is a document, stored in blocks with the starts of its
             sentences.
         starts_with_bos: whether source texts start with BOS, whatever `[text]` says.
@@ -209,6 +220,7 @@ class Task(IndependentColumns, ABC):
     optional: ClassVar[frozenset[str]] = frozenset()
     needs: ClassVar[frozenset[Ability]]
     has_source: ClassVar[bool] = True
+    split_by: ClassVar[str | None] = None
     in_sentences: ClassVar[bool] = False
     starts_with_bos: ClassVar[bool] = False
     family: ClassVar[str]
@@ -254,9 +266,11 @@ class Task(IndependentColumns, ABC):
         """The metric that `train.metric = "auto"` means for some validation data."""
         return self.validated[0]
 
-    @property
-    def comparison_metric(self) -> str:
-        """The metric for comparing runs; never the loss, which depends on the vocabulary."""
+    def comparison_metric(self, references: Iterable[str]) -> str:
+        """The metric for comparing runs on some references, the values of the last column.
+
+        It is never the loss, which depends on the vocabulary.
+        """
         return next(name for name in self.validated if name != "loss")
 
     def prefers_less(self, metric: str) -> bool:
@@ -299,6 +313,10 @@ class Task(IndependentColumns, ABC):
         Its other codecs are fitted to the training data.
         """
         return self.load_codecs(folder)
+
+    def with_classes_of(self, rows: Rows) -> Self:
+        """The task with codecs that also know the classes of more rows than it was fitted to."""
+        return self
 
     @abstractmethod
     def save_codecs(self, folder: Path) -> None:

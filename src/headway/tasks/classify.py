@@ -4,7 +4,7 @@ One or two text columns and one label column; cross-entropy over the labels, acc
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
@@ -16,7 +16,7 @@ from ..data.store import Store
 from ..errors import DataError
 from ..metrics.labels import LABEL_METRICS
 from ..search import SearchConfig
-from .base import Batch, EncoderObjective
+from .base import Batch, EncoderObjective, Rows
 from .text_inputs import TextInputs
 from .text_prediction import PredictionValidator, TextPrediction
 
@@ -41,6 +41,9 @@ class Classify(TextPrediction):
     @property
     def n_outputs(self) -> int:
         return len(self.labels)
+
+    def with_classes_of(self, rows: Rows) -> Self:
+        return self.with_codecs(self.texts, LabelCodec.fit(row[-1] for row in rows()))
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "labels": list(self.labels.labels)}

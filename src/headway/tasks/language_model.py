@@ -5,7 +5,7 @@ each row at its first token, without the text before it. `lm_windows.py` scores 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -42,8 +42,7 @@ class Language(Task):
     metric_table = LANGUAGE_METRICS
     validated = ("loss", "perplexity")
 
-    @property
-    def comparison_metric(self) -> str:
+    def comparison_metric(self, references: Iterable[str]) -> str:
         return "bits_per_character"  # perplexity depends on the vocabulary too
 
     def with_codecs(self, codec: TextCodec) -> Self:

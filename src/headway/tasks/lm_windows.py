@@ -54,12 +54,15 @@ def window_batches(
 
 
 class StoredTexts(Sequence[np.ndarray]):
-    """The whole texts of a store: its examples, joined up to each EOS; mapped, not loaded."""
+    """The texts of a store: its examples, joined up to each EOS; mapped, not loaded.
+
+    The last text has no EOS if the store is the beginning of a running text.
+    """
 
     def __init__(self, column: StoredColumn, eos: int) -> None:
         self._column = column
         ends = np.flatnonzero(column.last_values() == eos) + 1
-        self._edges = np.concatenate([[0], ends])
+        self._edges = np.unique(np.concatenate([[0], ends, [len(column)]]))
 
     def __len__(self) -> int:
         return len(self._edges) - 1

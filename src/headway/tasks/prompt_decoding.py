@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 from ..data.codecs.text import TextCodec
+from ..errors import batch_in_memory
 from ..models.sliding_window import Sliding, needs_window
 from ..nn.decoding import StepModel
-from ..parallel import decode_batches, map_batches, single_thread_if_small
+from ..parallel import LARGE_SEARCH, decode_batches, map_batches, single_thread_if_small
 from ..search import (
     Hypothesis,
     Prefix,
@@ -61,14 +62,16 @@ class PromptDecoder:
         """
 
         def search(rows: list[int]) -> list[list[Hypothesis]]:
-            arguments = self._search_arguments(
-                [prompts[i] for i in rows], config, [limits[i] for i in rows]
-            )
-            if config.method == "sample":
-                return sample(**arguments, ids=rows if ids is None else [ids[i] for i in rows])
-            if config.beam == 1 and config.stop == "finished":
-                return [[best] for best in greedy(**arguments)]
-            return beam(**arguments)
+            longest = max(len(prompts[i].tokens) + limits[i] for i in rows)
+            with batch_in_memory("a search", len(rows), longest, LARGE_SEARCH):
+                arguments = self._search_arguments(
+                    [prompts[i] for i in rows], config, [limits[i] for i in rows]
+                )
+                if config.method == "sample":
+                    return sample(**arguments, ids=rows if ids is None else [ids[i] for i in rows])
+                if config.beam == 1 and config.stop == "finished":
+                    return [[best] for best in greedy(**arguments)]
+                return beam(**arguments)
 
         width = config.n_best if config.method == "sample" else config.beam
         batches = []

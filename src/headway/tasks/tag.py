@@ -19,13 +19,14 @@ from ..data.codecs.words import WordsCodec, first_tokens
 from ..data.collate import source_batch
 from ..data.config import DataConfig
 from ..data.store import Store
+from ..errors import batch_in_memory
 from ..metrics.entities import TAG_METRICS, Reading, tag_accuracy
 from ..metrics.score import Score
 from ..models import VocabularySizes
 from ..models.ensemble import members_of
-from ..parallel import decode_batches
+from ..parallel import LARGE_INPUTS, decode_batches
 from ..search import SearchConfig
-from .base import Batch, EncoderObjective, Rows, Task, device_of
+from .base import Batch, EncoderObjective, Rows, Task, device_of, size_of
 from .text_prediction import PredictionValidator
 from .viterbi import best_sequence
 
@@ -64,6 +65,9 @@ class Tag(Task):
     def adopt_codecs(self, folder: Path, rows: Rows) -> Self:
         tags = TagCodec.fit(row[1] for row in rows())
         return self.with_codecs(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
+
+    def with_classes_of(self, rows: Rows) -> Self:
+        return self.with_codecs(self.codec, TagCodec.fit(row[1] for row in rows()))
 
     def save_codecs(self, folder: Path) -> None:
         """Writes `tokenizer.json` and `tags.json`."""
@@ -130,8 +134,9 @@ class Tag(Task):
         for rows in decode_batches([len(words) for words in sentences], 1):
             batch = source_batch([sentences[row][:, 0] for row in rows])
             batch = {name: value.to(device) for name, value in batch.items()}
-            by_member = [m.token_logits(batch).double().softmax(-1) for m in members]
-            mean = torch.stack(by_member).mean(0).cpu().numpy()  # (B, S, V)
+            with batch_in_memory("a prediction", *size_of(batch), LARGE_INPUTS):
+                by_member = [m.token_logits(batch).double().softmax(-1) for m in members]
+                mean = torch.stack(by_member).mean(0).cpu().numpy()  # (B, S, V)
             for values, row in zip(mean, rows, strict=True):
                 probabilities[row] = values[first_tokens(sentences[row])]
         return probabilities

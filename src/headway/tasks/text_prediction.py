@@ -16,10 +16,23 @@ from torch import Tensor
 from ..data.batching import Batches
 from ..data.codecs.text import Codec, TextConfig
 from ..data.store import Store
+from ..errors import batch_in_memory
 from ..metrics.score import Score
 from ..models import VocabularySizes
 from ..models.ensemble import members_of
-from .base import SAMPLES, TOKENS, Batch, Objective, Rows, Task, Validation, Validator, device_of
+from ..parallel import LARGE_INPUTS
+from .base import (
+    SAMPLES,
+    TOKENS,
+    Batch,
+    Objective,
+    Rows,
+    Task,
+    Validation,
+    Validator,
+    device_of,
+    size_of,
+)
 from .text_inputs import TextInputs
 
 
@@ -110,8 +123,9 @@ class TextPrediction(Task):
         shape = self.outputs_of(torch.empty(0, self.n_outputs)).shape[1:]
         outputs = np.empty((len(texts), *shape))
         for rows, batch in self.texts.batches(texts, device_of(model)):
-            by_member = [self.outputs_of(m.logits(batch).double()) for m in members_of(model)]
-            outputs[rows] = torch.stack(by_member).mean(0).cpu().numpy()
+            with batch_in_memory("a prediction", *size_of(batch), LARGE_INPUTS):
+                by_member = [self.outputs_of(m.logits(batch).double()) for m in members_of(model)]
+                outputs[rows] = torch.stack(by_member).mean(0).cpu().numpy()
         return outputs
 
     def judge(

@@ -4,7 +4,7 @@ Two text columns with their tokenizers, teacher-forced cross-entropy, search, an
 translation. Any mapping of a line to a line is this task: dates, spellings, commands.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +19,19 @@ from ..data.codecs.text import TextCodec, TextConfig, fit_codecs
 from ..data.collate import collate, pad, pair_batch
 from ..data.config import DataConfig
 from ..data.store import Store
-from ..errors import ConfigError
+from ..errors import ConfigError, batch_in_memory
 from ..metrics.fitting import SAMPLE, fitting_metric
 from ..metrics.score import Score
 from ..metrics.text_metrics import TEXT_METRICS
 from ..models import SequenceModel, VocabularySizes
 from ..nn.decoding import StepModel
-from ..parallel import decode_batches, map_batches, n_processes, single_thread_if_small
+from ..parallel import (
+    LARGE_SEARCH,
+    decode_batches,
+    map_batches,
+    n_processes,
+    single_thread_if_small,
+)
 from ..search import (
     Constraints,
     Hypothesis,
@@ -133,6 +139,9 @@ class Translate(Task):
         indices = range(0, len(store), max(1, len(store) // SAMPLE))
         return fitting_metric([self.target.decode(store["target"][i].tolist()) for i in indices])
 
+    def comparison_metric(self, references: Iterable[str]) -> str:
+        return fitting_metric(list(references))
+
     def validator(
         self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig
     ) -> "TranslationValidator":
@@ -168,15 +177,17 @@ class Translate(Task):
         _check_method(config, prefixes, constraints)
 
         def search(rows: list[int]) -> list[list[Hypothesis]]:
-            return self._search(
-                model,
-                self._sources([sources[i] for i in rows], device),
-                config,
-                None if limits is None else torch.tensor([limits[i] for i in rows], device=device),
-                [] if prefixes is None else [prefixes[i] for i in rows],
-                [] if constraints is None else [constraints[i] for i in rows],
-                rows if ids is None else [ids[i] for i in rows],
-            )
+            longest = max(len(sources[i]) for i in rows)
+            with batch_in_memory("a search", len(rows), longest, LARGE_SEARCH):
+                return self._search(
+                    model,
+                    self._sources([sources[i] for i in rows], device),
+                    config,
+                    None if limits is None else torch.tensor([limits[i] for i in rows]).to(device),
+                    [] if prefixes is None else [prefixes[i] for i in rows],
+                    [] if constraints is None else [constraints[i] for i in rows],
+                    rows if ids is None else [ids[i] for i in rows],
+                )
 
         device = device_of(model)
         processes = n_processes(len(sources), device)

@@ -18,7 +18,7 @@ from typing import Any
 import tokenizers
 
 from ..errors import DataError, RunError
-from ..file_limits import VOCABULARY_SIZE
+from ..file_limits import JSON_BYTES, VOCABULARY_SIZE, parse_json, read_bounded
 from . import tokenizer_json
 from .bpe_dropout import BpeDropout
 from .config import TokenizerConfig
@@ -296,16 +296,7 @@ class Tokenizer:
         Raises:
             RunError: the file cannot be read, lacks a token, or has an unsupported spelling.
         """
-        text = _read(path)
-        try:
-            tokenizer_json.check_ids(json.loads(text))
-            content = json.loads(tokenizers.Tokenizer.from_str(text).to_str())
-        except Exception as error:  # the library raises plain Exception for any malformed part
-            reason = " ".join(str(error).split())
-            raise RunError(
-                f"{path} is not a tokenizer ({reason}); expected a tokenizer.json of the library "
-                "tokenizers"
-            ) from error
+        content = read_content(path)
         if missing := [special for special in SPECIALS if special not in roles]:
             raise RunError(
                 f"no token of {path} has the role {', '.join(missing)}; name a token for each of "
@@ -354,6 +345,25 @@ class Tokenizer:
         ]
 
 
+def read_content(path: str | os.PathLike[str]) -> Content:
+    """A tokenizer.json of any origin, as the library writes it.
+
+    Raises:
+        RunError: the file cannot be read or is no tokenizer.
+    """
+    text = _read(path)
+    try:
+        tokenizer_json.check_ids(parse_json(text))
+        content: Content = json.loads(tokenizers.Tokenizer.from_str(text).to_str())
+    except Exception as error:  # the library raises plain Exception for any malformed part
+        reason = " ".join(str(error).split())
+        raise RunError(
+            f"{path} is not a tokenizer ({reason}); expected a tokenizer.json of the library "
+            "tokenizers"
+        ) from error
+    return content
+
+
 def check_characters(text: str) -> None:
     """Refuses a str with a lone surrogate: half of a character, which UTF-8 cannot encode."""
     try:
@@ -390,7 +400,7 @@ def _numbered(content: Content, names: Mapping[str, str | int]) -> dict[str, int
 
 def _read(path: str | os.PathLike[str]) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return read_bounded(Path(path), JSON_BYTES, RunError, "restore it or train again").decode()
     except OSError as error:
         raise RunError(
             f"cannot read the tokenizer {path}: {error.strerror}; restore it or train again"
@@ -405,7 +415,7 @@ def _read(path: str | os.PathLike[str]) -> str:
 def _split_content(text: str, name: str) -> tuple[Content, dict[str, Any]]:
     """The library's part of tokenizer.json, and headway's."""
     try:
-        content = json.loads(text)
+        content = parse_json(text)
     except ValueError as error:
         raise RunError(
             f"the tokenizer {name} is damaged ({error}); restore it or train again"

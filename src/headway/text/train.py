@@ -8,8 +8,9 @@ import heapq
 import json
 import math
 import random
+import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import tokenizers
 from tokenizers import models, trainers
@@ -22,6 +23,7 @@ from .special_tokens import UNK, SpecialTokenTemplate, all_specials, vocabulary_
 from .tokenizer import Tokenizer, check_characters
 from .unigram import train_unigram
 
+WAIT_SECONDS = 0.5  # some systems deliver signals only between two waits
 _SAMPLE = 16_000_000  # characters of the sample for sub-words; bounds memory
 _UNLIMITED = 2**31
 _LONGEST_WORD = 1000  # characters; to WordPiece a longer word is unknown
@@ -190,9 +192,30 @@ def _train(
     model: models.Model, trainer: trainers.Trainer, texts: Iterable[str], config: TokenizerConfig
 ) -> models.Model:
     backend = _make_backend(model, config)
-    backend.train_from_iterator(texts, trainer)
+    _run_in_thread(lambda: backend.train_from_iterator(texts, trainer))
     trained: models.Model = backend.model
     return trained
+
+
+def _run_in_thread(work: Callable[[], None]) -> None:
+    """Calls a function of the library, which takes minutes and hears no signal, in a thread.
+
+    A signal ends the wait for it. The thread then ends with the process.
+    """
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(WAIT_SECONDS)
+    if errors:
+        raise errors[0]
 
 
 def _make_backend(model: models.Model, config: TokenizerConfig) -> tokenizers.Tokenizer:

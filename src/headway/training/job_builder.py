@@ -135,7 +135,7 @@ def _build_model(context: TrainingContext, config: RunConfig, task: Task) -> Any
     if tensors is None and config.init is not None:
         raise RunError(
             f"{context.run.path} has no init.safetensors, the weights it started from; restore it "
-            "from a copy, or train again with another --out"
+            "from a copy, or train again with another `out`"
         )
     if tensors is None:
         return model

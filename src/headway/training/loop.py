@@ -7,13 +7,12 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from torch import Tensor, nn
 
-from ..errors import HeadwayError, RunError
+from ..errors import RunError
 from ..models.state_dict import using_weights, weights_of
 from ..nn.lora import merged
 from ..runs import RunDir
@@ -25,6 +24,7 @@ from .journal import Journal
 from .progress import Display
 from .schedule import learning_rate
 from .state import MovingAverage, Progress, group, pack
+from .stop_signals import Interrupted, StoppedBySignal, StopSignals, catch_signals
 from .update import Update, Updater
 
 LOG_SECONDS = 2.0
@@ -42,14 +42,6 @@ class Stream(Protocol):
         a process makes only its own.
         """
         ...
-
-
-class Interrupted(HeadwayError):
-    """A signal stopped the run after saving; the exit code is that of shells, 128 + signal."""
-
-    def __init__(self, message: str, number: int) -> None:
-        super().__init__(message)
-        self.exit_code = 128 + number
 
 
 @dataclass
@@ -80,16 +72,18 @@ def fit(job: TrainingJob) -> None:
     if job.progress.best is not None and _keeps_best(job) and not _restore_best(job):
         job.display.note(f"warning: {_lost_best(job)}")
     try:
-        with _signals() as caught:
+        with catch_signals() as signals:
+            if job.progress.is_validation_due:
+                _evaluate_and_save(job, clock, signals)
             if not _is_over(job):
-                _train(job, clock, caught)
+                _train(job, clock, signals)
         _finish(job)
     finally:
         clock.journal.close()
         job.display.close()
 
 
-def _train(job: TrainingJob, clock: "ThroughputLog", caught: list[int]) -> None:
+def _train(job: TrainingJob, clock: "ThroughputLog", signals: StopSignals) -> None:
     """Runs updates until the end or until a signal is caught."""
     progress = job.progress
     for batches in _updates(job):
@@ -97,13 +91,12 @@ def _train(job: TrainingJob, clock: "ThroughputLog", caught: list[int]) -> None:
         result = job.updater(batches, progress.step + 1, lr)
         _advance(job, result)
         clock.tick(job, result, lr)
-        is_stopped, is_due, is_late = _should_stop_or_save(job, caught, clock)
+        is_stopped, is_due, is_late = _should_stop_or_save(job, signals, clock)
         if is_late:
             _end_at_deadline(job)
         is_over = _is_over(job)
         if is_over or job.config.plans_checkpoint(progress.step):
-            _evaluate(job, clock)
-            _checkpoint(job, clock)
+            _evaluate_and_save(job, clock, signals, is_stopped)
             is_over = is_over or _out_of_patience(job)
         if is_over:
             return
@@ -111,7 +104,7 @@ def _train(job: TrainingJob, clock: "ThroughputLog", caught: list[int]) -> None:
         if is_stopped or is_due:
             _checkpoint(job, clock)
         if is_stopped:
-            raise _interruption(job, caught[0] if caught else signal.SIGTERM)
+            raise _interruption(job, signals)
 
 
 def _learning_rate(job: TrainingJob) -> float:
@@ -223,35 +216,57 @@ def _parts(result: Update) -> dict[str, float]:
     return {f"{name}_loss": value for name, value in result.losses.items()}
 
 
-def _evaluate(job: TrainingJob, clock: ThroughputLog) -> None:
-    """Validates on the first process and shares the result with the others."""
-    progress = job.progress
-    if job.validator is None:
-        return
-    goodness = loss = 0.0
-    if job.processes.is_first:
-        started = time.perf_counter()
-        with using_weights(job.model, job.average.tensors if job.average else None):
-            validation = job.validator(job.updater.objective)
-            goodness = job.validator.goodness(validation)
-            loss = validation.figures["valid_loss"]
-            is_best = progress.is_better(goodness, loss)
-            if is_best and job.config.choose == "best":
-                _save_weights(job, weights_of(job.model), f"best by {job.validator.metric}")
-        clock.stop()
-        clock.last += time.perf_counter() - started  # validation is not training speed
-        job.display.validation(progress.step, validation.figures, is_best)
-        job.display.samples(validation.samples)
-        clock.journal.append(
-            progress.step,
-            {
-                "epoch": progress.epoch,
-                "minutes": progress.seconds / 60.0,
-                **validation.figures,
-                "samples": validation.samples,
-            },
-        )
-    progress.record_validation(*job.processes.share((goodness, loss)))
+def _evaluate_and_save(
+    job: TrainingJob, clock: ThroughputLog, signals: StopSignals, is_stopped: bool = False
+) -> None:
+    """Validates and writes a checkpoint.
+
+    Raises:
+        Interrupted: a signal stops the validation, or `is_stopped` is set. The checkpoint is
+            written, and a resumed run begins with the validation.
+    """
+    if job.validator is not None:
+        result = None
+        if job.processes.is_first and not is_stopped:
+            result = _evaluate(job, job.validator, clock, signals)
+        result = job.processes.share(result)
+        job.progress.is_validation_due = result is None
+        if result is not None:
+            job.progress.record_validation(*result)
+    _checkpoint(job, clock)
+    if job.progress.is_validation_due:
+        raise _interruption(job, signals)
+
+
+def _evaluate(
+    job: TrainingJob, validator: Validator, clock: ThroughputLog, signals: StopSignals
+) -> tuple[float, float] | None:
+    """Goodness and loss of the current weights; None if a signal stops the validation."""
+    progress, started = job.progress, time.perf_counter()
+    with using_weights(job.model, job.average.tensors if job.average else None):
+        try:
+            with signals.ending_work():
+                validation = validator(job.updater.objective)
+        except StoppedBySignal:
+            return None
+        goodness, loss = validator.goodness(validation), validation.figures["valid_loss"]
+        is_best = progress.is_better(goodness, loss)
+        if is_best and job.config.choose == "best":
+            _save_weights(job, weights_of(job.model), f"best by {validator.metric}")
+    clock.stop()
+    clock.last += time.perf_counter() - started  # validation is not training speed
+    job.display.validation(progress.step, validation.figures, is_best)
+    job.display.samples(validation.samples)
+    clock.journal.append(
+        progress.step,
+        {
+            "epoch": progress.epoch,
+            "minutes": progress.seconds / 60.0,
+            **validation.figures,
+            "samples": validation.samples,
+        },
+    )
+    return goodness, loss
 
 
 def _save_weights(
@@ -319,7 +334,7 @@ def _finish(job: TrainingJob) -> None:
     elif not _restore_best(job):
         raise RunError(
             f"{_lost_best(job)}; restore model.safetensors from a copy, use the last weights "
-            "(--weights last), or train again with another --out"
+            '(`weights="last"`), or train again with another `out`'
         )
     _warn_of_poor_weights(job)
 
@@ -384,7 +399,7 @@ def _warn_of_poor_weights(job: TrainingJob) -> None:
         job.display.note(
             f"warning: the kept weights are those of the first validation (step "
             f"{progress.best_step}): {metric} was never better; set a lower train.lr, or use the "
-            "last weights (--weights last)"
+            'weights "last"'
         )
 
 
@@ -398,43 +413,21 @@ def _is_whole(job: TrainingJob, step: int) -> bool:
     return True
 
 
-@contextmanager
-def _signals() -> Iterator[list[int]]:
-    """Collects the first SIGINT or SIGTERM; the second one has its usual effect."""
-    caught: list[int] = []
-    before: dict[int, Any] = {}
-
-    def catch(number: int, frame: object) -> None:
-        caught.append(number)
-        signal.signal(number, before[number])
-
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, catch)
-    except ValueError:  # not the main thread, which owns the signals
-        yield caught
-        return
-    try:
-        yield caught
-    finally:
-        for caught_number, handler in before.items():
-            signal.signal(caught_number, handler)
-
-
 def _should_stop_or_save(
-    job: TrainingJob, caught: list[int], clock: ThroughputLog
+    job: TrainingJob, signals: StopSignals, clock: ThroughputLog
 ) -> tuple[bool, bool, bool]:
     """Whether to stop and whether to save; all processes must do so at the same update."""
     is_due = job.processes.is_first and clock.unsaved() > SAVE_SECONDS
     limit = job.config.minutes if job.config.deadline else None
     is_late = job.processes.is_first and limit is not None and clock.elapsed() > 60.0 * limit
-    stop, save, late = job.processes.sum([float(bool(caught)), float(is_due), float(is_late)])
+    claims = (signals.number is not None, is_due, is_late)
+    stop, save, late = job.processes.sum(list(map(float, claims)))
     return stop > 0, save > 0, late > 0
 
 
-def _interruption(job: TrainingJob, number: int) -> Interrupted:
+def _interruption(job: TrainingJob, signals: StopSignals) -> Interrupted:
     return Interrupted(
         f"stopped at step {job.progress.step} of {job.total}, saved; "
         f"continue with: headway resume {job.run.path}",
-        number,
+        signals.number or signal.SIGTERM,  # another process was stopped
     )

@@ -30,6 +30,7 @@ def prepare_codecs(context: TrainingContext) -> Task:
             next(_rows(context), None)  # a wrong format or column is reported before the note
             context.display.note("learning the vocabulary")
             fitted = task.fit_codecs(lambda: _rows(context), context.config.text)
+            fitted = _with_all_classes(context, fitted)
         with context.run.writing_codecs() as folder:
             fitted.save_codecs(folder)
     context.group.wait()
@@ -44,7 +45,9 @@ def prepare_data(
     is_new = held_out and not (context.run.path / DATA).exists()
     check = LeakCheck(held_out, task.codecs, context.root) if is_new else None
     training = _prepare(context, task, "train", context.config.data.max_length, check)
-    validation = _prepare(context, task, "valid", None, None) if "valid" in held_out else None
+    # The other part of the training data has no longer examples than this one.
+    longest = context.config.data.max_length if _is_split(context) else None
+    validation = _prepare(context, task, "valid", longest, None) if "valid" in held_out else None
     keys = {"train": training.key} | ({"valid": validation.key} if validation else {})
     _check_data(context, keys, inexact)
     return training, validation
@@ -56,7 +59,7 @@ def _adopt(context: TrainingContext, task: Task, origin: RunDir) -> Task:
     The head is kept only if task and codecs are the same; otherwise a new one is drawn.
     """
     parent, objective = load_run_config(origin), context.config.objective_name
-    task = task.adopt_codecs(origin.codecs, lambda: _rows(context))
+    task = _with_all_classes(context, task.adopt_codecs(origin.codecs, lambda: _rows(context)))
     tensors, _ = origin.load_weights()
     head = task.vocabularies.head
     kept = kept_weights(tensors, head)
@@ -79,12 +82,25 @@ def _is_same(task: Task, origin: RunDir) -> bool:
     )
 
 
-def _rows(context: TrainingContext) -> Iterator[Sequence[str]]:
-    corpora = context.corpora("train")
-    columns = context.config.make_task().columns_of(corpora, context.root)
-    for corpus in corpora:
-        for row in read(corpus, columns, context.root):
-            yield row.values
+def _with_all_classes(context: TrainingContext, task: Task) -> Task:
+    """The task with the classes of both parts, if the training data are split: one of them may be
+    without a rare class."""
+    if not _is_split(context):
+        return task
+    return task.with_classes_of(lambda: _rows(context, ("train", "valid")))
+
+
+def _is_split(context: TrainingContext) -> bool:
+    """Whether the validation data are a part of the training data."""
+    return any(corpus.split for corpus in context.corpora("valid"))
+
+
+def _rows(context: TrainingContext, keys: Sequence[str] = ("train",)) -> Iterator[Sequence[str]]:
+    columns = context.config.make_task().columns_of(context.corpora("train"), context.root)
+    for key in keys:
+        for corpus in context.corpora(key):
+            for row in read(corpus, columns, context.root):
+                yield row.values
 
 
 def _prepare(
@@ -120,14 +136,14 @@ def _check_data(context: TrainingContext, keys: dict[str, str], inexact: bool) -
             before = run.read_json(DATA)
         except RunError as error:
             raise RunError(
-                f"{error}; without it nobody knows whether the data changed: --inexact continues "
-                "with the present ones"
+                f"{error}; without it nobody knows whether the data changed: `inexact=True` "
+                "continues with the present ones"
             ) from None
         changed = [name for name, key in keys.items() if key != before.get(name)]
         if changed:
             raise RunError(
                 f"data.{' and data.'.join(changed)} changed since {run.path} started; "
-                "restore the files, or add --inexact to continue with the new ones"
+                "restore the files, or add `inexact=True` to continue with the new ones"
             )
     if context.group.is_first:
         run.write_text(DATA, json.dumps(keys, indent=2) + "\n")

@@ -40,6 +40,8 @@ class Progress:
     earlier one wins."""
     is_ended: bool = False
     """Whether the deadline has ended the run before its last planned update."""
+    is_validation_due: bool = False
+    """Whether a signal stopped the run before the validation at its step was finished."""
 
     def is_better(self, goodness: float, loss: float) -> bool:
         """Whether a validation is better than all before it."""
@@ -64,13 +66,14 @@ class Progress:
             isinstance(value, int | float | None) for value in data.values()
         )
         if not is_whole:
-            raise RunError("the checkpoint's state is damaged; train again with another --out")
+            raise RunError("the checkpoint's state is damaged; train again with another `out`")
         names = {field.name for field in fields(cls)}
-        if odd_names := (set(data) ^ names) - {"best_loss", "is_ended"}:  # not in format 1
+        later = {"best_loss", "is_ended", "is_validation_due"}  # not in format 1
+        if odd_names := (set(data) ^ names) - later:
             odd = ", ".join(sorted(odd_names))
             raise RunError(
                 f"the checkpoint's state does not fit this headway: {odd}; resume with the headway "
-                "that wrote it, or train again with another --out"
+                "that wrote it, or train again with another `out`"
             )
         return cls(**{"best_loss": EARLIEST, **data})
 

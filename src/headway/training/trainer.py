@@ -35,10 +35,11 @@ def make_run(config: RunConfig, out: str | Path, display: Display | None = None)
     """
     config = _inherited(with_absolute_root(config, Path.cwd()))
     _check_extras(config)
+    config, held_out = config.with_held_out()
     with processes() as group:
         run = _together(group, lambda: _create(Path(out), config), lambda: RunDir.open(out))
         try:
-            _run(run, config, group, display, inexact=False)
+            _run(run, config, group, display, inexact=False, held_out=held_out)
         except (ConfigError, DataError):
             # A mistake in the run file or the data, before there is anything to keep: the same
             # command must work once it is fixed.
@@ -135,13 +136,20 @@ def _together(
 
 
 def _run(
-    run: RunDir, config: RunConfig, group: Processes, display: Display | None, inexact: bool
+    run: RunDir,
+    config: RunConfig,
+    group: Processes,
+    display: Display | None,
+    inexact: bool,
+    held_out: str | None = None,
 ) -> None:
     display = display if display is not None and group.is_first else Silent()
     with run.lock() if group.is_first else nullcontext():
         if inexact and group.is_first:
             run.record_facts(current_environment(config.device))
         context = TrainingContext(run, config, group, display)
+        if held_out is not None:
+            context.note("Data", held_out)
         task = prepare_codecs(context)
         training, validation = prepare_data(context, task, inexact)
         if FAMILIES[config.model.family].learns == "counting":

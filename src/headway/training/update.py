@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ..tasks.base import Batch, Objective
+from ..errors import batch_in_memory
+from ..tasks.base import Batch, Objective, size_of
 from .distributed import Processes
 from .seeds import microbatch_seed
 
@@ -88,6 +89,16 @@ class Updater:
         Args:
             batches: this process's micro-batches, each with its index in the whole update.
         """
+        sizes = [size_of(batch) for _, batch in batches]
+        n, longest = sum(n for n, _ in sizes), max(length for _, length in sizes)
+        remedy = (
+            "train again with a lower train.batch_tokens or data.max_length, a higher "
+            "train.accumulate, or a smaller model"
+        )
+        with batch_in_memory(f"update {update}", n, longest, remedy):
+            return self._update(batches, update, lr)
+
+    def _update(self, batches: Sequence[tuple[int, Batch]], update: int, lr: float) -> Update:
         counts, tokens = self._counts([batch for _, batch in batches])
         self.optimizer.zero_grad(set_to_none=True)
         if self._pool is not None and len(batches) > 1 and self.processes.world == 1:

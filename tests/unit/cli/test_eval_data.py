@@ -31,6 +31,15 @@ def test_without_options_it_is_the_test_set_of_the_run():
     assert root == Path("/data")
 
 
+def test_else_it_is_the_validation_set_with_a_warning(capsys):
+    corpora, _ = evaluation_corpora(trained(valid="b.tsv"), None, None, None, None)
+    assert corpora == (Corpus(file="b.tsv"),)
+    assert capsys.readouterr().err == (
+        "headway: warning: no data.test: these are the validation data, which chose the weights; "
+        "give --source and --target, or --data\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("columns", "remedy"), [(PAIR, "--source and --target, or --data"), (TEXT, "--data FILE")]
 )

@@ -25,7 +25,7 @@ class Lengths:
     def input(self, values):
         return "+".join(values)
 
-    def predict(self, inputs, too_long, places):
+    def predict(self, inputs, places, too_long, on_error):
         self.calls.append((inputs, too_long, places))
         return [len(text) for text in inputs]
 
@@ -77,13 +77,13 @@ def test_lines_with_another_number_of_fields(use, capsys, line, number):
     assert main(["predict", "run", "pairs"]) == 1
     assert capsys.readouterr().err == (
         f"headway: error: pairs:2: {number} where text and text2 were expected, with a tab between "
-        "them; or read the file as a table with --format\n"
+        "them; or read the file as a table with --format; --on-error keep leaves such lines out\n"
     )
 
 
 def test_long_files_are_read_in_chunks_and_typed_lines_at_once(use, capsys, monkeypatch):
     predictor = use(Lengths("text"))
-    monkeypatch.setattr("headway.cli.predict.CHUNK_LINES", 2)
+    monkeypatch.setattr("headway.cli.input_lines.CHUNK_LINES", 2)
     Path("a").write_text("1\n2\n3\n")
     assert main(["predict", "run", "a"]) == 0
     assert [places for *_, places in predictor.calls] == [["a:1", "a:2"], ["a:3"]]

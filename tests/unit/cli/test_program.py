@@ -7,6 +7,7 @@ import typer
 
 from headway.cli import program
 from headway.cli.program import VERBS, _check_encoding, _explain, _without_debug, main
+from headway.cli.termination import Terminated
 from headway.errors import ConfigError, RunError
 
 
@@ -29,7 +30,9 @@ def raising(monkeypatch):
         (ConfigError("no such key"), 2, "headway: error: no such key\n"),
         (RunError("first\nsecond"), 1, "headway: error: first\nheadway: error: second\n"),
         (KeyboardInterrupt(), 130, "headway: interrupted\n"),
+        (Terminated(), 143, "headway: terminated\n"),
         (BrokenPipeError(), 141, ""),
+        (MemoryError(), 1, f"headway: error: {program.OUT_OF_MEMORY}\n"),
         (
             KeyError("two\nlines"),
             1,

@@ -8,7 +8,7 @@ import pytest
 
 from headway.cli import progress
 from headway.cli.progress import display_for, show_training
-from headway.training.loop import Interrupted
+from headway.training.stop_signals import Interrupted
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -41,8 +41,9 @@ def config_of(folder, form, test="book.txt", **train):
     )
 
 
-def test_every_task_can_be_compared():
-    data = DataConfig(train="a.tsv")
+def test_every_task_can_be_compared(tmp_path):
+    (tmp_path / "a.tsv").write_text("a\tb\n", encoding="utf-8")
+    data = DataConfig(train="a.tsv", test="a.tsv", root=str(tmp_path))
     for name in TASKS:
         config = api.RunConfig(data, task=name)
         assert metric_of(config) in config.make_task().metrics

@@ -130,7 +130,7 @@ def test_nothing_but_bad_run_files() -> None:
 @pytest.mark.parametrize(
     ("more", "data", "message"),
     [
-        ('[train]\nmetric = "chrf"\n', DATA, r"the metric differs \(bleu and chrf\); make it"),
+        ('[train]\nmetric = "chrf"\n', DATA, r"the metric differs \(exact and chrf\); make it"),
         (
             "",
             DATA.replace("test.tsv", "other.tsv"),
@@ -164,7 +164,7 @@ def test_other_tasks_have_no_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_tasks_have_no_tokenised_references(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Translator, "evaluation_options", frozenset())
     monkeypatch.setattr(Classifier, "evaluation_options", frozenset({"tokenized"}))
-    message = "tokenised references are for task classify, .* for translate; leave out --tokenized"
+    message = "tokenised references are for task classify, .* for translate; leave out `tokenized`"
     with pytest.raises(ConfigError, match=message):
         compare([run_file("a.toml")], out="out", tokenized=True)
 
@@ -201,7 +201,7 @@ def test_a_run_of_other_settings_is_refused_before_anything_is_trained(started: 
     assert str(error.value) == (
         f"{Path('out/b-seed1')} was made with other settings: model.d_model was left out and is "
         "32, train.clip was 1.0 and is 2.0, train.optimizer was adamw and is sgd, ...; give "
-        f"another --out, or remove {Path('out/b-seed1')} to train it again"
+        f"another `out`, or remove {Path('out/b-seed1')} to train it again"
     )
     assert started == []
 
@@ -223,12 +223,48 @@ def test_a_foreign_run_is_refused(started: list) -> None:
 
 def test_a_folder_that_cannot_be_written() -> None:
     Path("out").write_text("a file")
-    with pytest.raises(RunError, match=r"^--out out cannot be written: .*; name another folder"):
+    with pytest.raises(RunError, match=r"^`out` out cannot be written: .*; name another folder"):
         compare([run_file("a.toml")], out="out")
 
 
-def test_what_runs_are_judged_by() -> None:
-    assert metric_of(read_config(run_file("a.toml"))) == "bleu"
-    assert metric_of(read_config(run_file("a.toml", '[train]\nmetric = "exact"\n'))) == "exact"
-    assert metric_of(read_config(run_file("a.toml", '[train]\nmetric = "loss"\n'))) == "bleu"
+@pytest.mark.parametrize(
+    ("target", "metric"),
+    [("a dog runs in the park", "bleu"), ("dogs", "exact"), ("一只狗在公园里跑", "chrf")],
+)
+def test_the_references_decide_what_runs_are_judged_by(target: str, metric: str) -> None:
+    """As they decide in training, so that runs are ranked by the metric that chose the weights."""
+    Path("test.tsv").write_text(f"x\t{target}\n", encoding="utf-8")
+    assert metric_of(read_config(run_file("a.toml"))) == metric
+    assert metric_of(read_config(run_file("a.toml", '[train]\nmetric = "loss"\n'))) == metric
+    assert metric_of(read_config(run_file("a.toml", '[train]\nmetric = "ter"\n'))) == "ter"
+
+
+def test_all_runs_are_judged_by_the_metric_of_the_comparison(monkeypatch) -> None:
+    """A run's own decision is about its validation data, and may be another one."""
+    Path("valid.tsv").write_text("x\ta dog runs in the park\n", encoding="utf-8")
+    used = []
+    real = studied.evaluate_run
+    monkeypatch.setattr(
+        studied,
+        "evaluate_run",
+        lambda run, options: used.append(options.metric) or real(run, options),
+    )
+    result = compare([run_file("a.toml", '[model]\npreset = "tiny"\n')], out="out", steps=1)
+    assert (result.metric, used) == ("exact", ["exact"])
+    assert result.runs[0].judged.metric == "exact"
+
+
+def test_without_validation_data_all_seeds_hold_out_the_same(started) -> None:
+    rows = "".join(f"{i}\t{i}\n" for i in range(200))
+    Path("train.tsv").write_text(rows, encoding="utf-8")
+    with pytest.raises(ConfigError):
+        scored_set(read_config(run_file("a.toml", data='[data]\ntrain = "train.tsv"\n')))
+    compare([Path("a.toml")], out="out", seeds=2)
+    (_, first), (_, second) = started
+    assert (first.seed, second.seed) == (1, 2)
+    assert first.data == second.data
+    assert scored_set(first) == "valid"
+
+
+def test_what_runs_are_scored_on() -> None:
     assert scored_set(read_config(run_file("a.toml"))) == "test"

@@ -6,7 +6,7 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from config_samples import Columns
 
-from headway.config.messages import accepts_none_word, expected, nearest, nearest_key, show
+from headway.config.messages import accepts_none_word, expected, nearest, nearest_keys, show
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,20 @@ def test_the_nearest_name(name, near):
 
 def test_a_near_miss_in_the_same_section_is_preferred_unless_another_has_the_very_name():
     known = ["train.steps", "model.step"]
-    assert nearest_key("train.stepz", known) == "train.steps"
-    assert nearest_key("model.stepz", known) == "model.step"
-    assert nearest_key("data.step", ["train.steps", "data.stepwise", "model.step"]) == "model.step"
-    assert nearest_key("train.xyz", known) is None
+    assert nearest_keys("train.stepz", known) == ["train.steps"]
+    assert nearest_keys("model.stepz", known) == ["model.step"]
+    others = ["train.steps", "data.stepwise", "model.step"]
+    assert nearest_keys("data.step", others) == ["model.step"]
+    assert nearest_keys("train.xyz", known) == []
+
+
+def test_all_sections_with_the_very_name_are_named_those_of_the_same_table_first():
+    known = ["text.dropout", "model.dropout", "model.dropouts"]
+    assert nearest_keys("train.dropout", known) == known[:2]
+    assert nearest_keys("data.source", ["data.train.source", "text.source"]) == [
+        "data.train.source"
+    ]
+
+
+def test_in_another_section_half_of_a_name_is_a_coincidence():
+    assert nearest_keys("train.max_grad", ["search.max_ratio", "model.graph"]) == []

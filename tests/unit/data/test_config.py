@@ -3,6 +3,7 @@ import pytest
 from headway.data.config import (
     Corpus,
     DataConfig,
+    RowSplit,
     as_corpora,
     data_root,
     default_cache,
@@ -125,3 +126,31 @@ def test_the_cache_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("HEADWAY_CACHE")
     monkeypatch.setenv("HOME", "/home/someone")
     assert default_cache().as_posix() == "/home/someone/.cache/headway"
+
+
+def test_no_validation_is_an_empty_list_and_no_training_data_a_mistake():
+    assert as_corpora([], "data.valid") == ()
+    with pytest.raises(
+        ConfigError, match=r"^data\.train is an empty list; name at least one corpus"
+    ):
+        as_corpora([], "data.train")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        (
+            Corpus(file="a.tsv", split=RowSplit(above=0.5, below=0.5)),
+            "data.train.split goes from 0.5 to 0.5, which is nothing; expected above to be less "
+            "than below, such as { above = 0.1 }",
+        ),
+        (
+            Corpus(file="a.txt", format="text", split=RowSplit(below=0.5)),
+            "data.train.split selects rows, and a running text has none; use part = [0.0, 0.9]",
+        ),
+    ],
+)
+def test_a_split_that_means_nothing(corpus, message):
+    with pytest.raises(ConfigError) as caught:
+        as_corpora(corpus, "data.train")
+    assert str(caught.value) == message

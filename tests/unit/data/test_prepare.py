@@ -1,13 +1,14 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from headway.data import prepare as preparing
 from headway.data.codecs.text import TextCodec
-from headway.data.config import Corpus
+from headway.data.config import Corpus, RowSplit
 from headway.data.formats.read import read
 from headway.data.leakage import LeakCheck
 from headway.data.prepare import prepare
@@ -243,6 +244,17 @@ def test_numbers_in_the_description_are_part_of_the_check(run):
     meta["notes"]["sizes"] = [1]
     file.write_text(json.dumps(meta))
     assert run().was_damaged
+
+
+def test_a_split_has_a_store_of_its_own(root, run):
+    (root / "n.en").write_text("".join(f"{'a ' * (i + 1)}\n" for i in range(40)))
+    (root / "n.de").write_text("x\n" * 40)
+    corpus = Corpus(source="n.en", target="n.de")
+    splits = [None, RowSplit(below=0.5), RowSplit(above=0.5), RowSplit(below=0.5, seed=2)]
+    stores = [run([replace(corpus, split=split)]) for split in splits]
+    assert len({prepared.key for prepared in stores}) == 4
+    whole, low, high, _ = (len(prepared.store) for prepared in stores)
+    assert whole == low + high
 
 
 def test_a_sample_is_spread_over_the_rows(root, run):

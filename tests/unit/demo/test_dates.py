@@ -1,6 +1,7 @@
 """The dates of the demo: unambiguous texts, disjoint splits, the files."""
 
 import builtins
+import re
 import unicodedata
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -24,12 +25,12 @@ from headway.demo.dates import (
 )
 from headway.errors import ConfigError, MissingExtra
 
-SPLITS = ("train", "valid", "test", "unseen_language", "unseen_pattern")
+SPLITS = ("train", "varied", "valid", "test", "unseen_language", "unseen_pattern")
 
 
 @pytest.fixture(scope="module")
 def data() -> DatesData:
-    return make_dates(seed=1, n_train=12_000, n_valid=200)
+    return make_dates(seed=1, n_train=12_000, n_varied=2_000, n_valid=200)
 
 
 def every_form() -> list[Any]:
@@ -37,7 +38,7 @@ def every_form() -> list[Any]:
     for language in (*LANGUAGES, *UNSEEN_LANGUAGES):
         forms += dates._usual_forms(language)
     for language in (*LANGUAGES, NO_LANGUAGE):
-        forms += dates._unseen_forms(language)
+        forms += dates._unseen_forms(language) + dates._varied_forms(language)
     return forms
 
 
@@ -89,8 +90,8 @@ def test_no_text_means_two_dates_and_held_out_days_stay_out(seed: int) -> None:
 
 
 def test_the_requested_sizes_have_distinct_days(data: DatesData) -> None:
-    assert [len(getattr(data, split)) for split in SPLITS] == [12_000, 200, 1_000, 500, 500]
-    for split in SPLITS[1:]:
+    assert [len(getattr(data, split)) for split in SPLITS] == [12_000, 2_000, 200, 1_000, 500, 500]
+    for split in SPLITS[2:]:
         examples = getattr(data, split)
         assert len(iso_days(examples)) == len(examples)
     assert len({example.text for example in data.train}) == len(data.train)
@@ -105,11 +106,27 @@ def test_unseen_languages_and_patterns_are_not_in_training(data: DatesData) -> N
     assert base_names(data.unseen_pattern) == set(UNSEEN_PATTERNS)
 
 
+def shape(text: str) -> str:
+    """A text with `a` for its names and zeros for its numbers."""
+    text = re.sub(r"\d+", lambda number: "0000" if len(number[0]) == 4 else "0", text)
+    return re.sub(r"[^\W\d_]+", "a", text)
+
+
+def test_no_training_text_is_written_like_an_unseen_pattern(data: DatesData) -> None:
+    unseen = {shape(example.text) for example in data.unseen_pattern}
+    assert {"0-a-0000", "0000, 0 a", "0. a 0000 (a)"} <= unseen
+    for name in ("hyphens", "weekday-after", "year-comma"):
+        assert name in base_names(data.unseen_pattern)
+    seen = {shape(example.text) for example in (*data.train, *data.varied)}
+    # Without its commas or dots, and in languages that begin with the year, a text may look so.
+    assert not {text for text in unseen & seen if "-" in text or "," in text or "(" in text}
+
+
 def test_training_shows_every_character_of_the_tests(data: DatesData) -> None:
     def characters(examples: list[DateExample]) -> set[str]:
         return set("".join(example.text for example in examples).casefold())
 
-    for split in SPLITS[1:]:
+    for split in SPLITS[2:]:
         assert characters(getattr(data, split)) <= characters(data.train)
 
 
@@ -208,17 +225,18 @@ def test_quoted_words_of_a_pattern_are_left_alone() -> None:
 
 
 def test_same_seed_same_data_whatever_the_size_of_training(data: DatesData) -> None:
-    again = make_dates(seed=1, n_train=50, n_valid=200)
+    again = make_dates(seed=1, n_train=50, n_varied=30, n_valid=200)
     assert again.test == data.test
     assert again.valid == data.valid
     assert again.unseen_language == data.unseen_language
     assert again.unseen_pattern == data.unseen_pattern
     assert again.train == data.train[:50]
+    assert again.varied == data.varied[:30]
     assert make_dates(seed=2, n_train=50).train != again.train
 
 
 def test_sizes_of_zero() -> None:
-    assert make_dates(0, 0, 0, 0, 0) == DatesData([], [], [], [], [])
+    assert make_dates(0, 0, 0, 0, 0, 0) == DatesData([], [], [], [], [], [])
 
 
 def test_files_hold_the_exact_texts(data: DatesData, tmp_path: Any) -> None:
@@ -227,6 +245,7 @@ def test_files_hold_the_exact_texts(data: DatesData, tmp_path: Any) -> None:
         "test-unseen-language.tsv",
         "test-unseen-pattern.tsv",
         "test.tsv",
+        "train-varied.tsv",
         "train.tsv",
         "valid.tsv",
     ]
@@ -263,7 +282,7 @@ def test_without_babel_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     dates._usual_forms.cache_clear()
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingExtra) as caught:
-        make_dates(0, 1, 1, 1, 1)
+        make_dates(0, 1, 1, 1, 1, 1)
     assert str(caught.value) == (
         "making the dates of the demo needs the package 'Babel', which is not installed; "
         "pip install 'headway-attention[demo]'"

@@ -15,9 +15,10 @@ from headway.errors import ConfigError, RunError
 from headway.inference.load import load
 from headway.run_config import RunConfig, read_config
 from headway.training.progress import Silent
+from headway.view.report import Sample
 
 RECIPES = Path(__file__).parents[3] / "recipes"
-SMALL = {"steps": 6, "n_train": 300, "n_valid": 20, "n_test": 30, "n_unseen": 10}
+SMALL = {"steps": 6, "n_train": 300, "n_varied": 60, "n_valid": 20, "n_test": 30, "n_unseen": 10}
 LETTERS = "abcdefghij"
 
 
@@ -85,6 +86,22 @@ def test_marks_follow_the_outputs_not_the_wish(dates: DemoResult) -> None:
     assert not all(row.is_right for row in dates.rows)
 
 
+def test_commands_show_a_line_that_is_right() -> None:
+    rows = [Sample("one", "2", expected="1", is_right=False), Sample("two", "2", is_right=True)]
+    commands = demo._commands(dates_demo(**SMALL), Path("run"), rows)
+    assert commands[0].line == "echo two | headway translate run"
+    assert demo._commands(dates_demo(**SMALL), Path("run"), rows[:1])[0].line.startswith("echo one")
+
+
+def test_another_seed_is_another_training_on_the_same_data(
+    dates: DemoResult, tmp_path: Path
+) -> None:
+    other = run_demo("dates", tmp_path / "run", seed=7)
+    assert other.data == dates.data
+    assert load(other.run).config.seed == 7
+    assert [row.confidence for row in other.rows] != [row.confidence for row in dates.rows]
+
+
 def test_figures_for_scripts_are_json(dates: DemoResult) -> None:
     figures = json.loads(json.dumps(dates.to_dict()))
     assert figures["demo"] == "dates"
@@ -102,7 +119,7 @@ def test_the_page_shows_scores_samples_curves_and_attention(dates: DemoResult) -
         assert f'<h2 dir="auto">{part}</h2>' in page
     assert f"{dates.metrics['exact'].value:.2f}</div>" in page
     assert "MIÉRCOLES, 12 DE OCTUBRE DE 1892" in page
-    assert "train: 300 examples" in page
+    assert "train: 360 examples" in page
 
 
 def test_the_data_are_kept_under_their_content(dates: DemoResult, tmp_path: Path) -> None:
@@ -112,6 +129,7 @@ def test_the_data_are_kept_under_their_content(dates: DemoResult, tmp_path: Path
         "test-unseen-language.tsv",
         "test-unseen-pattern.tsv",
         "test.tsv",
+        "train-varied.tsv",
         "train.tsv",
         "valid.tsv",
     }

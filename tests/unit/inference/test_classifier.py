@@ -89,7 +89,7 @@ def test_long_texts_are_refused_or_cut(bag):
         bag.predict(["fine", long])
     assert str(error.value) == (
         "text 2 has 14 tokens and the model was trained with at most 6; shorten it, or have it cut "
-        "off (--cut)"
+        'off (`too_long="cut"`)'
     )
     with pytest.raises(DataError, match=r"^b:7 has 14 tokens"):
         bag.predict([long], places=["b:7"])

@@ -184,7 +184,7 @@ def test_a_prompt_that_is_too_long_is_refused_or_cut(models):
             models[name].generate(["a", "b" * 12])
         assert str(caught.value) == (
             "prompt 2 has 12 tokens and the model can look back at 11 of them at most; "
-            "shorten it, or continue its end alone (--cut)"
+            'shorten it, or continue its end alone (`too_long="cut"`)'
         )
         [found] = models[name].generate(["cd" + "b" * 11], "cut", beam=1)
         [short] = models[name].generate(["b" * 11], beam=1)

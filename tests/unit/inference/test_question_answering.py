@@ -25,8 +25,14 @@ def test_answers_have_their_places(answerer):
     assert (none.text, none.start, none.end) == ("", None, None)
     assert none.probability == none.none > 0.5
     assert answerer.predict([("where ?", "")])[0].text == ""
-    with pytest.raises(DataError, match=r"^question 1: expected a question and a text, got 'where"):
+    with pytest.raises(
+        TypeError, match=r"^predict: inputs\[0\] is 'where \?' .*expected a pair of texts"
+    ):
         answerer.predict(["where ?"])
+    with pytest.raises(
+        DataError, match=r"^question 1: expected a question and a text, got \('where"
+    ):
+        answerer.predict([("where ?",)])
 
 
 def test_parts_that_differ_by_white_space_alone_are_one():

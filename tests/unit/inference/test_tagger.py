@@ -29,7 +29,7 @@ def test_a_long_sentence_is_refused_or_cut_into_parts(tagger):
         tagger.predict([words])
     assert str(error.value) == (
         "sentence 1 has 28 tokens and the model was trained with at most 12; shorten it, or have "
-        "it cut into parts (--cut)"
+        'it cut into parts (`too_long="cut"`)'
     )
     [cut] = tagger.predict([words], "cut")
     parts = tagger.predict([words[:11], words[11:22], words[22:]])

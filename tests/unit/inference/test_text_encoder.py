@@ -30,7 +30,7 @@ def test_a_text_that_is_too_long_is_refused_or_cut(encoder):
         encoder.add_special_tokens(ids, "a.txt:3")
     assert str(error.value) == (
         "a.txt:3 has 21 tokens and the model was trained with at most 12; shorten it, or have it "
-        "cut off (--cut)"
+        'cut off (`too_long="cut"`)'
     )
     with pytest.raises(DataError, match=r"^field has 21 tokens .* at most 12; send less$"):
         encoder.length("so " * 20, "field", "send less")

@@ -80,7 +80,7 @@ def test_what_a_format_cannot_express_is_refused_with_all_its_keys(folder, tmp_p
     assert str(caught.value) == (
         f"{folder}/rotary cannot be expressed in the format 'hf' because of model.gated = true (no "
         'gates), model.positions = "rotary" (positions are added to embeddings); export with '
-        "--to ctranslate2, or train a transformer with other settings"
+        '`to="ctranslate2"`, or train a transformer with other settings'
     )
     with pytest.raises(ConfigError) as caught:
         export(headway.load(folder / "values"), "ctranslate2", out)
@@ -163,9 +163,9 @@ def test_sampling_is_as_in_the_run(folder, tmp_path):
 def test_a_place_that_holds_something_is_refused(folder, tmp_path):
     (tmp_path / "file").write_text("mine")
     ours = headway.load(folder / "pre")
-    with pytest.raises(RunError, match=r"is not empty \(it holds file\); choose another --out"):
+    with pytest.raises(RunError, match=r"is not empty \(it holds file\); choose another `out`"):
         export(ours, "hf", tmp_path)
-    with pytest.raises(RunError, match="is a file; choose another --out"):
+    with pytest.raises(RunError, match="is a file; choose another `out`"):
         export(ours, "hf", tmp_path / "file")
     (tmp_path / "empty").mkdir()
     assert export(ours, "hf", tmp_path / "empty").folder == tmp_path / "empty"

@@ -125,7 +125,7 @@ def test_all_damaged_is_an_error_that_lists_them(run: RunDir) -> None:
     assert str(caught.value) == (
         f"no checkpoint in {run.checkpoint_folder} can be used "
         "(step-20: manifest.json is missing; step-10: state.json does not match its checksum); "
-        "restore one from a copy, or train again with another --out"
+        "restore one from a copy, or train again with another `out`"
     )
 
 

@@ -48,7 +48,7 @@ def test_facts_can_be_recorded_anew(run: RunDir) -> None:
 def test_create_refuses_a_run(run: RunDir) -> None:
     assert message_of_create(run.path) == (
         f"{run.path} already holds a run; continue it with `headway resume {run.path}`, "
-        "or choose another --out"
+        "or choose another `out`"
     )
 
 
@@ -56,7 +56,7 @@ def test_create_refuses_foreign_files_and_leaves_no_trace(tmp_path: Path) -> Non
     for name in ("a.txt", ".new-b"):
         (tmp_path / name).write_text("mine")
     assert message_of_create(tmp_path) == (
-        f"{tmp_path} is not empty (it holds .new-b, a.txt); choose another --out"
+        f"{tmp_path} is not empty (it holds .new-b, a.txt); choose another `out`"
     )
     for name in ("c", "d"):
         (tmp_path / name).write_text("mine")
@@ -67,7 +67,7 @@ def test_create_refuses_foreign_files_and_leaves_no_trace(tmp_path: Path) -> Non
 def test_create_refuses_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        assert message_of_create(path) == f"{path} is not a directory; choose another --out"
+        assert message_of_create(path) == f"{path} is not a directory; choose another `out`"
 
 
 def test_create_refuses_a_place_somebody_is_starting_in(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_create_refuses_a_place_somebody_is_starting_in(tmp_path: Path) -> None:
 
 
 def test_open_says_what_is_wrong_with_the_place(tmp_path: Path) -> None:
-    hint = "give the directory that was --out in training"
+    hint = "give the directory that was `out` in training"
     path = tmp_path / "x"
     assert message_of_open(path) == f"{path} does not exist; {hint}"
     path.write_text("")
@@ -106,7 +106,7 @@ def test_a_damaged_header(run: RunDir, header: bytes) -> None:
     (run.path / "headway.json").write_bytes(header)
     assert message_of_open(run.path) == (
         f"{run.path}/headway.json is damaged; restore it from a copy, "
-        "or train again with another --out"
+        "or train again with another `out`"
     )
 
 
@@ -123,7 +123,7 @@ def test_texts_that_are_missing_or_damaged(run: RunDir) -> None:
     with pytest.raises(RunError) as caught:
         run.read_text("report.html")
     assert str(caught.value) == (
-        f"{run.path} has no report.html; restore it from a copy, or train again with another --out"
+        f"{run.path} has no report.html; restore it from a copy, or train again with another `out`"
     )
     (run.path / "run.toml").write_bytes(b"ab\xff")
     (run.path / "manifest.json").unlink()
@@ -143,8 +143,7 @@ def test_a_killed_start_is_recognised_and_taken_over(tmp_path: Path) -> None:
             continue
         if path.exists() and os.listdir(path):
             assert message_of_open(path) == (
-                f"{path} holds a run that was stopped before it started; "
-                f"start it again with `headway train RUN.toml --out {path}`"
+                f"{path} holds a run that was stopped before it started; train into it again"
             ), point
             kinds.add("begun")
         run = RunDir.create(path, {"n": 2})

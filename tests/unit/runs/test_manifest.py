@@ -81,7 +81,11 @@ def test_files_that_only_resuming_needs_are_checked_when_they_are_read(run: RunD
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("", "Expecting value"), ("[]", "a JSON list, not an object"), ("[" * 99_999, "too deeply")],
+    [
+        ("", "Expecting value"),
+        ("[]", "a JSON list, not an object"),
+        ("[" * 99_999, "nested more than 64 deep"),
+    ],
 )
 def test_json_of_a_run_without_manifest(run: RunDir, text: str, problem: str) -> None:
     (run.path / "plan.json").write_text(text)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from headway.serve.allowed_hosts import AllowedHosts, host_name
+from headway.errors import ConfigError
+from headway.serve.allowed_hosts import AllowedHosts, browser_origin, host_name
 from headway.serve.errors import ProblemError
 
 
@@ -64,3 +65,36 @@ def test_two_hosts_are_refused():
     with pytest.raises(ProblemError) as caught:
         AllowedHosts("127.0.0.1").check([b"localhost", b"evil.example"])
     assert caught.value.status == 400
+
+
+def test_names_from_the_command_line_may_have_a_port():
+    hosts = AllowedHosts("127.0.0.1", ["example.org:8000", "fe80::1", "[fe80::2]:80"])
+    for header in (b"example.org", b"example.org:9", b"[fe80::1]:8000", b"[fe80::2]"):
+        hosts.check([header])
+    for name in ("https://example.org", "example.org/", "", ":80"):
+        with pytest.raises(ConfigError, match=f"--allowed-host {name}: expected a host name"):
+            AllowedHosts("127.0.0.1", [name])
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("https://example.org", "https://example.org"),
+        ("https://Example.org/", "https://example.org"),
+        ("https://example.org:443", "https://example.org"),
+        ("http://localhost:8080", "http://localhost:8080"),
+        ("http://[::1]:5000", "http://[::1]:5000"),
+        ("*", "*"),
+    ],
+)
+def test_origins_are_written_as_browsers_do(given, sent):
+    assert browser_origin(given) == sent
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["example.org", "https://example.org/app", "https://", "ftp://a", "http://a:b", "http://u@a"],
+)
+def test_what_is_no_origin(origin):
+    with pytest.raises(ConfigError, match=f"--cors {origin}: expected scheme and host without"):
+        browser_origin(origin)

@@ -1,5 +1,7 @@
 """Error responses to malformed and invalid bodies: one shape, one sentence."""
 
+import json
+
 import pytest
 from serve_helpers import COMPUTE_PATHS, error
 
@@ -7,6 +9,35 @@ from serve_helpers import COMPUTE_PATHS, error
 def test_a_body_that_is_missing(client):
     message = "the body is missing; send a JSON object with Content-Type: application/json"
     assert error(client.post("/translate"), 422, "invalid")["message"] == message
+
+
+@pytest.mark.parametrize(
+    ("header", "got"),
+    [
+        (None, "missing"),
+        ("application/x-www-form-urlencoded", "'application/x-www-form-urlencoded'"),
+        ("text/plain; charset=utf-8", "'text/plain; charset=utf-8'"),
+        ("a" * 5000, repr("a" * 40)),
+    ],
+)
+def test_a_body_that_is_not_declared_as_json(client, header, got):
+    headers = {} if header is None else {"content-type": header}
+    response = client.post("/translate", content=b'{"texts": ["a"]}', headers=headers)
+    message = error(response, 415, "wrong_type")["message"]
+    remedy = "send JSON with -H 'content-type: application/json'"
+    assert message == f"the Content-Type is {got}; {remedy}"
+
+
+@pytest.mark.parametrize(
+    ("body", "got"),
+    [(["a"], "an array"), ("a", "a string"), (None, "null"), (5, "a number"), (True, "true or")],
+)
+def test_a_body_that_is_no_object(client, body, got):
+    headers = {"content-type": "application/json"}
+    response = client.post("/translate", content=json.dumps(body), headers=headers)
+    found = error(response, 422, "invalid")
+    assert found["message"].startswith(f"the body is {got}")
+    assert found["message"].endswith("; send a JSON object")
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,48 @@ def test_a_body_that_does_not_come(make):
         async def send(message):
             sent.append(message)
 
-        scope = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
-        await asyncio.wait_for(app(scope, receive, send), 5)
+        scope = {"type": "http", "http_version": "1.1", "method": "POST", "path": "/translate"}
+        await asyncio.wait_for(app({**scope, "headers": []}, receive, send), 5)
         assert sent[0]["status"] == 408
+        assert (b"connection", b"close") in sent[0]["headers"]
         assert json.loads(sent[1]["body"])["error"]["code"] == "slow_body"
 
     asyncio.run(run())
+
+
+def test_a_client_that_waits_for_leave_does_not_get_it_for_a_large_body(make):
+    app, _ = make(Limits(body=2000))
+    sent = []
+
+    async def receive():
+        raise AssertionError("asking for the body grants the leave")
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"content-length", b"3000"), (b"expect", b"100-continue")]
+    scope = {"type": "http", "http_version": "1.1", "method": "POST", "path": "/translate"}
+    asyncio.run(app({**scope, "headers": headers}, receive, send))
+    assert sent[0]["status"] == 413
+    assert (b"connection", b"close") in sent[0]["headers"]
+
+
+def test_requests_that_a_stop_cuts_off_are_answered(make):
+    app, _ = make()
+    sent = []
+
+    async def run():
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": "http", "http_version": "1.1", "method": "POST", "path": "/translate"}
+        task = asyncio.create_task(app({**scope, "headers": []}, asyncio.Event().wait, send))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await task
+
+    asyncio.run(run())
+    assert json.loads(sent[1]["body"])["error"]["code"] == "draining"
 
 
 def test_what_nobody_expected_is_a_503_too(make, capfd):

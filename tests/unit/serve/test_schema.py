@@ -1,5 +1,6 @@
 """Responses fit their OpenAPI description, which is made from the docstrings of the results."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import pytest
@@ -32,26 +33,43 @@ ASKED = {
     "/embed": "hidden",
 }
 """Which model is asked, where it is not the one that translates."""
+TOKEN = "open-sesame"
+TOKENS = st.sampled_from([TOKEN, TOKEN, TOKEN, "close", None])
+"""Tokens that clients send: most of them the right one."""
+EXCLUDED = [positive_data_acceptance]
+"""What fits the description may still be too much, or name a model that is not served."""
 
 
-def check_answers(app, path, number):
-    """Makes so many requests to a path, half of them wrong, and checks each answer."""
+def bearer(token):
+    return {} if token is None else {"Authorization": f"Bearer {token}"}
+
+
+def check_answers(app, path, number, token=None):
+    """Makes so many requests to a path, half of them wrong, and checks each answer.
+
+    Args:
+        token: that of the server, if it has one.
+
+    Returns:
+        The number of answers by status.
+    """
     load_all_checks()
-    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers=bearer(token))
     [operation] = [found.ok() for found in schema.get_all_operations() if found.ok().path == path]
     modes = [GenerationMode.POSITIVE]
     if operation.method.upper() == "POST":
         modes.append(GenerationMode.NEGATIVE)
     cases = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in modes))
-    codes = set()
+    codes = Counter()
 
     @settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(case=cases)
-    def check(case):
-        response = case.call()
-        codes.add(response.status_code)
-        # What fits the description may still be too much, or name a model that is not served.
-        case.validate_response(response, excluded_checks=[positive_data_acceptance])
+    @given(case=cases, sent=TOKENS)
+    def check(case, sent):
+        response = case.call(headers=bearer(sent))
+        codes[response.status_code] += 1
+        is_refused = token is not None and sent != token and path != "/health"
+        assert (response.status_code == 401) == is_refused
+        case.validate_response(response, excluded_checks=EXCLUDED)
 
     check()
     return codes
@@ -102,12 +120,26 @@ def test_the_results_of_a_new_task_are_described(monkeypatch, make):
 @pytest.mark.parametrize("path", PATHS)
 def test_answers_are_as_described(path, make):
     only = [ASKED.get(path, "mine")]
-    codes = check_answers(make(only=only)[0], path, 20 if path in COMPUTE_PATHS else 2)
+    codes = check_answers(make(only=only)[0], path, 20 if path in COMPUTE_PATHS else 2).keys()
     assert codes <= {200, 400, 422}
     assert codes == {200} or 422 in codes
 
 
+def test_answers_with_a_token_are_as_described(make):
+    codes = check_answers(make(token=TOKEN, only=["mine"])[0], "/translate", 30, TOKEN).keys()
+    assert {401, 422} <= codes <= {200, 400, 401, 422}
+
+
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("token", [None, TOKEN], ids=["open", "token"])
 @pytest.mark.parametrize("path", COMPUTE_PATHS)
-def test_thousands_of_answers_are_as_described(path, make):
-    assert check_answers(make()[0], path, 1500) <= {200, 400, 422}
+def test_thousands_of_answers_are_as_described(path, token, make, capsys):
+    """More than 50,000 in all; half of them ask one model, the others name it or do not."""
+    codes = Counter()
+    for only in ([ASKED.get(path, "mine")], None):
+        codes += check_answers(make(token=token, only=only)[0], path, 1600, token)
+    with capsys.disabled():
+        print(f"\n{path}: {dict(codes)}")
+    assert codes.total() >= 3200
+    assert codes.keys() <= {200, 400, 401, 422}

@@ -16,7 +16,13 @@ from headway.errors import ConfigError, DataError, HeadwayError
 from headway.serve.app import make_app
 from headway.serve.engine import BatchKey, Engine
 from headway.serve.validate import RequestValidator
-from headway.serve.workers import ForkedWorkers, ThreadWorker, WorkerError, make_worker_pool
+from headway.serve.workers import (
+    TRIES_ALONE,
+    ForkedWorkers,
+    ThreadWorker,
+    WorkerError,
+    make_worker_pool,
+)
 
 
 class Fragile(Engine):
@@ -90,6 +96,42 @@ def test_a_fork_that_is_lost_is_replaced(forks, text, said):
     with pytest.raises(WorkerError, match=f"a process that computed {said}"):
         answer_from(forks, text)
     assert answer_from(forks, "a") == [b'"a"']
+
+
+def test_closing_ends_what_is_under_way(trained):
+    pool = ForkedWorkers({"mine": Fragile(trained["mine"])}, workers=1, threads=1, patience=600.0)
+
+    async def run():
+        under_way = asyncio.create_task(pool.answer(KEY, items_of("hang")))
+        await asyncio.sleep(0.5)
+        pool.close()
+        with pytest.raises(WorkerError, match="the server was stopped"):
+            await asyncio.wait_for(under_way, 120)
+
+    asyncio.run(run())
+    assert not any(worker.is_alive for worker in pool._all)
+
+
+def test_one_text_survives_kills_that_it_did_not_cause(trained, tmp_path):
+    class Unlucky(Engine):
+        """Dies the first four times, and is killed once more while it is idle."""
+
+        def answer(self, key, items):
+            deaths = tmp_path / "deaths"
+            number = len(deaths.read_text()) if deaths.exists() else 0
+            if number < TRIES_ALONE - 1:
+                deaths.write_text("x" * (number + 1))
+                os.kill(os.getpid(), signal.SIGKILL)
+            return [b"{}" for _ in items]
+
+    pool = ForkedWorkers({"mine": Unlucky(trained["mine"])}, workers=1, threads=1, patience=60.0)
+    try:
+        [worker] = pool._idle
+        worker._process.kill()
+        worker._process.join()
+        assert answer_from(pool, "a") == [b"{}"]
+    finally:
+        pool.close()
 
 
 def test_forks_hold_nothing_that_is_open_here(trained):

@@ -58,7 +58,7 @@ def test_invalid_arguments_are_refused(small_study, arguments, message):
 
 def test_folders_that_hold_something_else(small_study):
     Path("file").write_text("mine")
-    with pytest.raises(RunError, match=r"^--out file is a file; name a folder$"):
+    with pytest.raises(RunError, match=r"^`out` file is a file; name a folder$"):
         run_study("steps", "file")
     Path("other").mkdir()
     Path("other/recall.json").write_text("{}")
@@ -72,13 +72,13 @@ def test_folders_that_hold_something_else(small_study):
         assert Path("mine/steps.json").read_text() == content
     Path("page").mkdir()
     Path("page/steps.md").write_text("my notes")
-    with pytest.raises(RunError, match=r"page/steps\.json does not say so\); give another --out$"):
+    with pytest.raises(RunError, match=r"page/steps\.json does not say so\); give another `out`$"):
         run_study("steps", "page")
 
 
 def test_a_folder_that_cannot_be_written(small_study):
     Path("file").write_text("mine")
-    with pytest.raises(RunError, match=r"^--out file/below cannot be written: Not a directory;"):
+    with pytest.raises(RunError, match=r"^`out` file/below cannot be written: Not a directory;"):
         run_study("steps", "file/below")
 
 

@@ -7,6 +7,7 @@ import torch
 from headway.data.codecs.text import TextConfig
 from headway.data.config import Corpus
 from headway.data.prepare import prepare
+from headway.errors import RunError
 from headway.models import FAMILIES
 from headway.models.recurrent import RecurrentConfig
 from headway.search import SearchConfig
@@ -114,6 +115,17 @@ def test_an_unknown_is_never_right(tmp_path, kind, metric, objective, monkeypatc
     validation = judge(objective)
     assert validation.figures[metric] == (0.0 if metric in ("bleu", "exact", "chrf") else 100.0)
     assert validation.samples == [("⟨unk⟩", "⟨unk⟩", "⟨unk⟩")]  # as reports show it
+
+
+def test_a_validation_that_needs_too_much_memory(task, store, objective, monkeypatch):
+    monkeypatch.setattr(objective, "sums", lambda batch: torch.empty(1 << 50, dtype=torch.uint8))
+    with pytest.raises(RunError) as caught:
+        validator(task, store)(objective)
+    n, longest = len(store), max(store.lengths("source").max(), store.lengths("target").max())
+    assert str(caught.value) == (
+        f"out of memory in a validation with {n} examples of up to {longest} tokens; shorten the "
+        "longest examples of data.valid, or train a smaller model"
+    )
 
 
 class TwoParts(Objective):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.store import Store, StoreWriter, integers
+from headway.data.store import SelectedColumn, Store, StoreWriter, integers
 from headway.tasks.lm_windows import StoredTexts, Window, window_batches, windows_of
 
 
@@ -66,3 +66,13 @@ def test_the_examples_of_a_store_are_joined_up_to_each_end(column):
     assert texts.lengths() == [4, 1, 5]
     with pytest.raises(IndexError, match="text 3 of 3"):
         texts[3]
+
+
+def test_the_beginning_of_a_text_is_a_text(column):
+    """A validation on a share of a running text has no EOS."""
+    texts = StoredTexts(SelectedColumn(column, np.arange(5)), eos=2)
+    assert [text.tolist() for text in texts] == [[5, 6, 7, 2], [2], [8, 9, 10, 11]]
+    assert texts.lengths() == [4, 1, 4]
+    assert [text.tolist() for text in StoredTexts(SelectedColumn(column, np.arange(1)), 2)] == [
+        [5, 6]
+    ]

@@ -1,11 +1,13 @@
 """The task of text to text: codecs, batches, prediction in order, metrics by name."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
 
 from headway.data.codecs.text import TextConfig
-from headway.errors import ConfigError
+from headway.errors import ConfigError, RunError
 from headway.metrics.text_metrics import TEXT_METRICS
 from headway.models import FAMILIES, VocabularySizes
 from headway.search import Prefix, SearchConfig
@@ -17,6 +19,18 @@ from headway.text import BOS, EOS, PAD, TokenizerConfig
 
 def lines():
     return iter([("a b c", "x y"), ("c b", "y")])
+
+
+@pytest.mark.parametrize("n", [2, 200])  # in this process, and in several
+def test_a_search_that_needs_too_much_memory(task, copier, monkeypatch, n):
+    monkeypatch.setattr(copier, "start", lambda batch: torch.empty(1 << 50, dtype=torch.uint8))
+    sources = task.source.encode_batch(["a b"] * n)
+    with pytest.raises(RunError) as caught:
+        task.predict(copier, sources, SearchConfig())
+    assert re.fullmatch(
+        r"out of memory in a search with \d+ examples of up to 3 tokens; lower search\.beam, .*",
+        str(caught.value),
+    )
 
 
 def test_every_task_is_in_the_table_under_its_name():

@@ -1,7 +1,10 @@
 """Learning a vocabulary: sizes, errors, determinism, memory."""
 
+import ctypes
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -182,3 +185,29 @@ def test_extra_specials_are_checked():
         train_tokenizer([], TokenizerConfig(), extra_specials=["[MASK]"])
     with pytest.raises(ValueError, match="are not distinct; name each once"):
         train_tokenizer([], TokenizerConfig(), extra_specials=["pad"])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="uses a lock of the C library")
+def test_a_signal_is_heard_while_the_library_works():
+    """The trainers of the library run for minutes without looking at signals."""
+    library, lock = ctypes.CDLL(None), ctypes.create_string_buffer(128)
+
+    def deaf():
+        library.pthread_mutex_lock(lock)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        library.pthread_mutex_lock(lock)  # for ever: signals do not end it
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train._run_in_thread(deaf)
+    finally:
+        library.pthread_mutex_unlock(lock)
+
+
+def test_an_error_in_the_texts_is_raised():
+    def texts():
+        yield "a"
+        raise ConfigError("wrong")
+
+    with pytest.raises(ConfigError, match="wrong"):
+        train_tokenizer(texts(), TokenizerConfig(kind="words"))

@@ -15,8 +15,8 @@ from headway.runs import RunDir
 from headway.training import loop
 from headway.training.averaging import average
 from headway.training.config import TrainConfig
-from headway.training.loop import Interrupted
 from headway.training.progress import Silent
+from headway.training.stop_signals import Interrupted
 
 
 class Stopping(Silent):

@@ -3,6 +3,8 @@
 import math
 import os
 import signal
+import time
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -16,8 +18,9 @@ from headway.tasks.base import Objective, Validation, Validator
 from headway.training import loop
 from headway.training.config import TrainConfig
 from headway.training.distributed import Processes
-from headway.training.loop import Interrupted, TrainingJob, fit
+from headway.training.loop import TrainingJob, fit
 from headway.training.state import MovingAverage, Progress
+from headway.training.stop_signals import Interrupted
 from headway.training.update import Updater
 
 SETTINGS = {"lr": 1.0, "warmup": 0, "schedule": "constant", "accumulate": 1, "clip": 0.0}
@@ -154,7 +157,7 @@ def test_a_run_that_never_gets_better_than_its_first_validation_says_so(tmp_path
     fit(job)
     assert job.display.notes[-1] == (
         "warning: the kept weights are those of the first validation (step 2): loss was never "
-        "better; set a lower train.lr, or use the last weights (--weights last)"
+        'better; set a lower train.lr, or use the weights "last"'
     )
 
 
@@ -254,6 +257,82 @@ def test_a_signal_saves_and_stops(tmp_path, number):
     assert signal.getsignal(number) == before
 
 
+class SignalledOnce(Scripted):
+    """A validator whose first validation gets a signal and would then take for ever."""
+
+    def __init__(self, number, *losses):
+        super().__init__(*losses)
+        self.number, self.n_started = number, 0
+
+    def examine(self, objective, limited):
+        self.n_started += 1
+        if self.n_started == 1:
+            os.kill(os.getpid(), self.number)
+            while True:
+                time.sleep(0.01)
+        return super().examine(objective, limited)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("steps", [2, 4])
+def test_a_signal_stops_a_validation_which_a_resumed_run_makes_up(tmp_path, number, steps):
+    before = signal.getsignal(number)
+    validator = SignalledOnce(number, 3.0, 2.0)
+    job = make_job(tmp_path, validator, ema=0.5, steps=steps, evaluate_every=2)
+    with pytest.raises(Interrupted, match=rf"^stopped at step 2 of {steps}, saved; ") as caught:
+        fit(job)
+    assert caught.value.exit_code == 128 + number
+    assert signal.getsignal(number) == before
+    saved = job.run.load_checkpoint(2)
+    assert saved.state["progress"]["is_validation_due"]
+    assert saved.tensors["model.weight"].item() == -2.0  # not the moving average
+    job.progress = Progress.from_json(saved.state["progress"])
+    fit(job)
+    assert validator.n_started == 1 + steps // 2
+    assert [record["step"] for record in job.run.log.read() if "valid_loss" in record] == list(
+        range(2, steps + 1, 2)
+    )
+    assert not job.progress.is_validation_due
+    assert not job.run.load_checkpoint(2).state["progress"]["is_validation_due"]
+
+
+def test_a_signal_before_a_validation_leaves_it_to_the_resumed_run(tmp_path):
+    class Signalling(Ones):
+        def make(self, position):
+            if position == 1:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return super().make(position)
+
+    validator = Scripted(1.0, 2.0)
+    job = make_job(tmp_path, validator, Signalling(), steps=4, evaluate_every=2)
+    with pytest.raises(Interrupted, match=r"^stopped at step 2 of 4, saved; "):
+        fit(job)
+    assert validator.weights == []
+    assert job.run.load_checkpoint(2).state["progress"]["is_validation_due"]
+
+
+def test_all_processes_stop_if_the_first_is_stopped(tmp_path):
+    """A process that does not validate learns of the signal from the first one."""
+
+    class Second(Processes):
+        def sum(self, values):
+            return values
+
+        def share(self, value):
+            assert value is None
+            return None
+
+        def wait(self):
+            pass
+
+    job = make_job(tmp_path, Scripted(1.0), processes=Second(1, 2), steps=4, evaluate_every=2)
+    job.updater.processes = ALONE
+    job.config = replace(job.config, accumulate=2)
+    with pytest.raises(Interrupted) as caught:
+        fit(job)
+    assert caught.value.exit_code == 128 + signal.SIGTERM
+
+
 def test_work_is_saved_now_and_then_between_validations(tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "SAVE_SECONDS", -1.0)  # after every update
     job = make_job(tmp_path, stream=Ones(x5=math.nan), steps=9, evaluate_every=3)
@@ -313,8 +392,8 @@ def test_damaged_weights_whose_checkpoint_was_not_kept(tmp_path):
         "of its step 2 to write it from (there are those of 6)"
     )
     assert str(caught.value) == (
-        f"{lost}; restore model.safetensors from a copy, use the last weights (--weights last), or "
-        "train again with another --out"
+        f'{lost}; restore model.safetensors from a copy, use the last weights (`weights="last"`), '
+        "or train again with another `out`"
     )
     assert f"warning: {lost}" in job.display.notes
 

@@ -101,7 +101,7 @@ def test_progress_round_trip_and_refusal():
         Progress.from_json(data)
     assert str(caught.value) == (
         "the checkpoint's state does not fit this headway: novelty; resume with the headway that "
-        "wrote it, or train again with another --out"
+        "wrote it, or train again with another `out`"
     )
 
 

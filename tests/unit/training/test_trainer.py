@@ -226,7 +226,7 @@ def test_without_a_record_of_the_data_resuming_is_inexact(folder, content, is_li
     if not is_listed:
         (run.path / "manifest.json").unlink()
     damage(run.path / "data.json", content)
-    with pytest.raises(RunError, match="--inexact"):
+    with pytest.raises(RunError, match="inexact=True"):
         api.resume(run.path)
     api.resume(run.path, inexact=True)
     assert run.read_text("data.json") == before

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from headway.errors import RunError
 from headway.tasks.base import Objective
 from headway.training.distributed import Processes
 from headway.training.update import Updater
@@ -87,6 +88,22 @@ def test_an_error_in_a_worker_comes_out_and_threads_are_put_back():
     with pytest.raises(KeyError):
         update([(0, batch([1.0])), (1, {})], 1, lr=0.1)
     assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_lack_of_memory_names_the_batch_and_the_settings(workers):
+    class Large(Toy):
+        def sums(self, batch):
+            torch.empty(1 << 50, dtype=torch.uint8)  # no machine has a petabyte
+
+    _, update = updater(workers=workers)
+    update.objective = Large()
+    with pytest.raises(RunError) as caught:
+        update([(0, batch([1.0, 2.0, 3.0])), (1, batch([1.0], [2.0]))], 7, lr=0.1)
+    assert str(caught.value) == (
+        "out of memory in update 7 with 3 examples of up to 3 tokens; train again with a lower "
+        "train.batch_tokens or data.max_length, a higher train.accumulate, or a smaller model"
+    )
 
 
 class Drawing(Toy):

@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import RunError
+from ...file_limits import parse_json
 from ..store import Column
 from .text import TextCodec
 
 NOWHERE = (-1, -1)
 """The span of a question without an answer, in the store."""
+LARGEST = np.iinfo(np.int32).max
+"""Of a position in the store."""
 EXAMPLE = '[{"text": "Paris", "answer_start": 17}], or [] where there is none'
 SHOWN = 40
 
@@ -161,8 +164,8 @@ class DocumentCodec:
 def answers_of(text: str) -> list[Span] | None:
     """The answers in a JSON text; None if it is something else."""
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = parse_json(text)
+    except ValueError:
         return None
     if isinstance(content, dict):
         texts, starts = content.get("text"), content.get("answer_start")
@@ -181,7 +184,9 @@ def _span(entry: object) -> Span | None:
     start, text = entry.get("answer_start"), entry.get("text")
     if not isinstance(start, int) or isinstance(start, bool):
         return None
-    return Span(start, text) if isinstance(text, str) and text.strip() else None
+    if not isinstance(text, str) or not text.strip():
+        return None
+    return Span(start, text) if abs(start) + len(text) <= LARGEST else None
 
 
 def misplaced(document: str, answers: Sequence[Span]) -> str | None:

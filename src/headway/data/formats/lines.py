@@ -12,10 +12,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
-from ...errors import DataError
-from ...file_limits import MAX_LINE, max_line_bytes, refuse_named_pipe
+from ...errors import DataError, InputError
+from ...file_limits import MAX_LINE, check_unpacked, max_line_bytes, refuse_named_pipe
 from .format import CorpusFiles, FileFormat, Row
 
 BOM = b"\xef\xbb\xbf"
@@ -35,26 +35,33 @@ def read_lines(path: str | Path, name: str | None = None) -> Iterator[str]:
         DataError: bad UTF-8, broken gzip data or a line beyond all bounds; the message names file
             and line.
     """
+    for line in lines_or_errors(path, name):
+        if isinstance(line, InputError):
+            raise DataError(str(line))
+        yield line
+
+
+def lines_or_errors(path: str | Path, name: str | None = None) -> Iterator[str | InputError]:
+    """As `read_lines`, with an error in place of a line with bad UTF-8 or beyond all bounds."""
     name = name or ("standard input" if str(path) == "-" else str(path))
     number, most = 0, max_line_bytes()
     with _opened(path, name) as stream, _explained(name, lambda: number):
         while raw := stream.readline(most + 1):
             number += 1
             if len(raw) > most:
-                raise DataError(
-                    f"{name}:{number}: the line has more than {most} bytes; break it up, or set "
-                    f"{MAX_LINE} to a larger number"
-                )
+                yield _too_long(f"{name}:{number}: the line", most)
+                while raw and not raw.endswith(b"\n"):
+                    raw = stream.readline(most)
+                continue
             if number == 1:
                 raw = raw.removeprefix(BOM)
             try:
-                text = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
+                yield raw.removesuffix(b"\n").removesuffix(b"\r").decode()
             except UnicodeDecodeError as error:
-                raise DataError(
+                yield InputError(
                     f"{name}:{number}: not UTF-8: byte 0x{error.object[error.start]:02x} at "
                     f"position {error.start + 1} of the line; convert the file (iconv -t UTF-8)"
-                ) from None
-            yield text
+                )
 
 
 def read_pieces(path: str | Path, name: str | None = None) -> Iterator[tuple[str, int]]:
@@ -64,10 +71,12 @@ def read_pieces(path: str | Path, name: str | None = None) -> Iterator[tuple[str
     ends before white space wherever there is some, so that words stay whole.
 
     Raises:
-        DataError: bad UTF-8 or broken gzip data; the message names file and line.
+        DataError: bad UTF-8, broken gzip data, or white space beyond all bounds; the message names
+            file and line.
     """
     name = name or ("standard input" if str(path) == "-" else str(path))
     decoder, pending, line, n_bytes = codecs.getincrementaldecoder("utf-8")(), "", 1, 0
+    most = max_line_bytes()
     with _opened(path, name) as stream, _explained(name, lambda: line + pending.count("\n")):
         while raw := stream.read(PIECE_BYTES):
             pending += decoder.decode(raw.removeprefix(BOM) if not n_bytes else raw)
@@ -77,9 +86,17 @@ def read_pieces(path: str | Path, name: str | None = None) -> Iterator[tuple[str
                 piece = pending[:end].replace("\r\n", "\n")
                 yield piece, line
                 line, pending = line + piece.count("\n"), pending[end:]
+            elif len(pending) > most:
+                raise _too_long(f"{name}:{line}: a run of white space", most)
         pending += decoder.decode(b"", final=True)
     if pending:
         yield pending.replace("\r\n", "\n"), line
+
+
+def _too_long(what: str, most: int) -> InputError:
+    return InputError(
+        f"{what} has more than {most} bytes; break it up, or set {MAX_LINE} to a larger number"
+    )
 
 
 def pieces_of(text: str, characters: int = PIECE_BYTES) -> Iterator[str]:
@@ -95,11 +112,10 @@ def pieces_of(text: str, characters: int = PIECE_BYTES) -> Iterator[str]:
 
 def _last_word(text: str) -> int:
     """The start of the last white space of a text; its length if there is none."""
-    end = len(text)
-    while end and not text[end - 1].isspace():
-        end -= 1
-    while end and text[end - 1].isspace():
-        end -= 1
+    end = len(text.rstrip())
+    if end == len(text):
+        start, *word = text.rsplit(None, 1) or [""]
+        end = len(start) if word else 0
     return end or (0 if text[:1].isspace() else len(text))
 
 
@@ -144,10 +160,46 @@ def _unzipped(raw: BinaryIO, name: str, named_gz: bool) -> BinaryIO:
     # A replaced standard input may be a stream that cannot look ahead.
     if hasattr(raw, "peek") and raw.peek(2)[:2] == GZIP_MAGIC:
         # GzipFile splits lines slowly; a buffer in front of it does so in C.
-        return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), BUFFER_BYTES)
+        return io.BufferedReader(_Unzipped(raw, name), BUFFER_BYTES)
     if named_gz:
         raise DataError(f"{name} is named .gz but holds no gzip data; unpack or rename it")
     return raw
+
+
+class _CountedStream:
+    """A stream that counts the bytes that are read from it; a pipe has no position."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.n_read = 0
+
+    def read(self, size: int = -1) -> bytes:
+        content = self._stream.read(size)
+        self.n_read += len(content)
+        return content
+
+
+class _Unzipped(io.RawIOBase):
+    """The unpacked bytes of a gzip stream; refuses one that grows beyond all bounds."""
+
+    def __init__(self, packed: BinaryIO, name: str) -> None:
+        self._name, self._packed = name, _CountedStream(packed)
+        self._file = gzip.GzipFile(fileobj=cast(BinaryIO, self._packed))
+        self._n_unpacked = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n = self._file.readinto(buffer)
+        self._n_unpacked += n
+        try:
+            check_unpacked(self._packed.n_read, self._n_unpacked)
+        except ValueError as error:
+            raise DataError(
+                f"{self._name}: {error}; unpack it (gunzip) and give the plain file if it is right"
+            ) from None
+        return n
 
 
 def read_parallel(corpus: CorpusFiles) -> Iterator[Row]:

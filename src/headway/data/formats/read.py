@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from ..config import Corpus, column_of, files_of, format_of
+from ...errors import ConfigError
+from ..config import Corpus, RowSplit, column_of, files_of, format_of
+from ..random_numbers import number_of_text
 from . import FORMATS
 from .format import CorpusFiles, Row
 from .lines import read_lines
@@ -37,9 +39,11 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
         corpus.inner,
     )
     if corpus.part is None or form.takes_parts:
-        return form.read(corpus_files)
-    part = _part_of_text if form.rows == "pieces" else _part
-    return part(lambda: form.read(corpus_files), *corpus.part)
+        rows = form.read(corpus_files)
+    else:
+        part = _part_of_text if form.rows == "pieces" else _part
+        rows = part(lambda: form.read(corpus_files), *corpus.part)
+    return rows if corpus.split is None else _split(rows, corpus.split, columns)
 
 
 def read_whole(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
@@ -67,6 +71,20 @@ def has_column(corpus: Corpus, column: str, root: Path) -> bool:
         return False
     [(name, path)] = files_of(corpus, (column,), root)
     return column in header(next((line for line in read_lines(path, name) if line.strip()), ""))
+
+
+def _split(rows: Iterator[Row], split: RowSplit, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows whose number is in the range of a split."""
+    if split.by is not None and split.by not in columns:
+        raise ConfigError(
+            f"split.by = {split.by!r} is not a column; expected one of {', '.join(columns)}"
+        )
+    index = 0 if split.by is None else columns.index(split.by)
+    return (
+        row
+        for row in rows
+        if split.above <= number_of_text(row.values[index], split.seed) < split.below
+    )
 
 
 Rows = Callable[[], Iterator[Row]]

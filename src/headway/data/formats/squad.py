@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import ConfigError, DataError
+from ...file_limits import parse_json
 from .format import CorpusFiles, FileFormat, Row
 from .lines import read_lines
 
@@ -59,14 +60,14 @@ def _question(entry: Any, context: str, name: str, article: str) -> SquadQuestio
 
 def _loaded(path: Path, name: str) -> Any:
     try:
-        return json.loads("\n".join(read_lines(path, name)))
+        return parse_json("\n".join(read_lines(path, name)))
     except json.JSONDecodeError as error:
         raise DataError(
             f"{name}:{error.lineno}: not valid JSON: {error.msg} at position {error.colno} of the "
             f"line; {LAYOUT}"
         ) from None
-    except RecursionError:
-        raise DataError(f"{name}: not valid JSON: nested too deeply; {LAYOUT}") from None
+    except ValueError as error:
+        raise DataError(f"{name}: not valid JSON: {error}; {LAYOUT}") from None
 
 
 def _list(entry: Any, key: str, where: str) -> list[Any]:

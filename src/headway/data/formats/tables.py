@@ -5,6 +5,7 @@ import json
 from collections.abc import Collection, Iterator
 
 from ...errors import DataError
+from ...file_limits import parse_json
 from .columns import check_width, is_header, pick
 from .format import CorpusFiles, FileFormat, Row
 from .lines import read_lines
@@ -68,14 +69,16 @@ def read_jsonl(corpus: CorpusFiles) -> Iterator[Row]:
             yield Row(corpus.blank, where)
             continue
         try:
-            entry = json.loads(line)
+            entry = parse_json(line)
         except json.JSONDecodeError as error:
             raise DataError(
                 f"{where}: not valid JSON: {error.msg} at position {error.pos + 1}; "
                 "expected one object per line"
             ) from None
-        except RecursionError:
-            raise DataError(f"{where}: not valid JSON: nested too deeply") from None
+        except ValueError as error:
+            raise DataError(
+                f"{where}: not valid JSON: {error}; expected one object per line"
+            ) from None
         if not isinstance(entry, dict):
             raise DataError(f"{where}: {_type_name(entry)} where an object of columns was expected")
         for column, key in keys.items():
@@ -113,10 +116,17 @@ def _type_name(value: object) -> str:
 
 def _json_keys(line: str) -> Collection[str]:
     try:
-        entry = json.loads(line or "{}")
-    except (json.JSONDecodeError, RecursionError):
+        entry = parse_json(line or "{}")
+    except ValueError:
         return ()  # `read_jsonl` reports the error
     return entry if isinstance(entry, dict) else ()
+
+
+def _csv_names(line: str) -> Collection[str]:
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return ()  # `read_csv` reports the error
 
 
 TSV = FileFormat(
@@ -130,7 +140,7 @@ CSV = FileFormat(
     "a table with commas and a header line",
     read_csv,
     extensions=(".csv",),
-    header=lambda line: next(csv.reader([line]), []),
+    header=_csv_names,
 )
 JSONL = FileFormat(
     "an object on each line",

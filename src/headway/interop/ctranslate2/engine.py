@@ -188,7 +188,7 @@ class CTranslate2Engine:
             reason = " ".join(str(error).split())
             raise RunError(
                 f"CTranslate2 failed ({reason}); shorten the input, or translate without "
-                "--engine ctranslate2"
+                '`engine="ctranslate2"`'
             ) from error
         return results
 

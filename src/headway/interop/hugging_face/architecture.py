@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ...file_limits import VOCABULARY_SIZE
 from ...models import VocabularySizes
 from ...models.family import Head
 from ...text import SpecialTokenTemplate
@@ -200,10 +201,13 @@ class Architecture:
 def _read_size(reader: ConfigReader, name: str, default: int) -> int:
     """The size of a vocabulary; 1 and an obstacle if the entry is no number of tokens."""
     size = reader.get(name, default)
-    if isinstance(size, int) and not isinstance(size, bool) and size > 0:
-        return size
-    reader.obstacles.add(name, size, "the number of tokens")
-    return 1
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        reader.obstacles.add(name, size, "the number of tokens")
+        return 1
+    if size > VOCABULARY_SIZE:
+        reader.obstacles.add(name, size, f"at most {VOCABULARY_SIZE} tokens")
+        return 1
+    return size
 
 
 SEQ2SEQ_ROLES = {

@@ -3,7 +3,6 @@
 No code of the folder is run and no pickle is opened. What the files mean is up to the callers.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,12 @@ import torch
 from safetensors import SafetensorError
 
 from ...errors import RunError
+from ...file_limits import JSON_BYTES, parse_json, read_bounded, refuse_named_pipe
 from ...runs.tensors import load_tensors
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 GENERATION = "generation_config.json"
+COPY = "copy it from its origin again"
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
 
 
@@ -40,22 +41,30 @@ class Folder:
         Raises:
             RunError: the file is missing or holds something else.
         """
-        content = self.find_json(name)
-        if content is None:
+        if not (self.path / name).exists():
             raise RunError(
                 f"{self.path} has no {name}; give a folder with {CONFIG}, {WEIGHTS} and "
                 "tokenizer.json, as save_pretrained writes it"
             )
+        return self.find_object(name)
+
+    def find_object(self, name: str) -> dict[str, Any]:
+        """The object in a JSON file; empty if the file does not exist.
+
+        Raises:
+            RunError: the file holds something else.
+        """
+        content = self.find_json(name, {})
         if not isinstance(content, dict):
             raise self._damaged(name, "it holds no table")
         return content
 
-    def find_json(self, name: str) -> Any:
-        """The content of a JSON file, or None if the file does not exist."""
+    def find_json(self, name: str, default: Any = None) -> Any:
+        """The content of a JSON file, or the default if the file does not exist."""
         try:
-            return json.loads((self.path / name).read_bytes())
+            return parse_json(read_bounded(self.path / name, JSON_BYTES, RunError, COPY))
         except FileNotFoundError:
-            return None
+            return default
         except OSError as error:
             raise RunError(
                 f"{self.path / name} cannot be read ({error.strerror}); check its permissions"
@@ -65,8 +74,7 @@ class Folder:
 
     def generation(self) -> dict[str, Any]:
         """The search settings; older folders have them in `config.json`."""
-        content = self.find_json(GENERATION)
-        return {**self.config, **(content if isinstance(content, dict) else {})}
+        return {**self.config, **self.find_object(GENERATION)}
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """All weights, from one file or from the files of an index.
@@ -105,6 +113,7 @@ class Folder:
         return tensors
 
     def _load(self, name: str) -> dict[str, torch.Tensor]:
+        refuse_named_pipe(self.path / name, RunError)
         try:
             return load_tensors(self.path / name)[0]
         except FileNotFoundError:
@@ -117,4 +126,4 @@ class Folder:
             raise self._damaged(name, " ".join(str(error).split())) from None
 
     def _damaged(self, name: str, reason: str) -> RunError:
-        return RunError(f"{self.path / name} is damaged ({reason}); copy it from its origin again")
+        return RunError(f"{self.path / name} is damaged ({reason}); {COPY}")

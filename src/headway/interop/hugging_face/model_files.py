@@ -152,23 +152,31 @@ def _build(
         raise RunError(f"{where}: {error}") from None
 
 
-MANY_WEIGHTS = 1 << 28
+MANY_WEIGHTS = 1 << 26
 """Up to this many weights, a model is built in any case, and then the wrong tensors are named."""
+MANY_LAYERS = 1000
 
 
 def _check_size(config: Any, vocabularies: VocabularySizes, n_weights: int, where: str) -> None:
     """Refuses sizes that the weights of the file cannot have, which may not fit the memory."""
-    n_layers = sum(
-        getattr(config, f"{side}layers", None) or 0 for side in ("", "encoder_", "decoder_")
-    )
-    # Feed-forward layers and token embeddings are a part of every model.
-    least = n_layers * config.d_model * config.d_ff + vocabularies.source * config.d_model
-    if least > max(n_weights, MANY_WEIGHTS):
+    sides = ("", "encoder_", "decoder_")
+    n_layers = sum(getattr(config, f"{side}layers", None) or 0 for side in sides)
+    most = max(n_weights, MANY_WEIGHTS)
+    if n_layers > MANY_LAYERS or _n_numbers(config, vocabularies) > most:
         raise RunError(
             f"{where}: a model with d_model = {config.d_model}, d_ff = {config.d_ff}, {n_layers} "
-            f"layers and {vocabularies.source} tokens has more weights than the file, which has "
-            f"{n_weights}; give the folder as it was saved"
+            f"layers, {config.max_positions} positions and {vocabularies.source} tokens has more "
+            f"weights than the file, which has {n_weights}; give the folder as it was saved"
         )
+
+
+def _n_numbers(config: Any, vocabularies: VocabularySizes) -> int:
+    """Of a model and of its table of positions, which a formula may give."""
+    with torch.device("meta"):  # shapes without memory
+        model = FAMILIES[config.family].build(config, vocabularies)
+    tensors = (*model.parameters(), *model.buffers())
+    n_numbers = sum(tensor.numel() for tensor in tensors)
+    return max(n_numbers, config.max_positions * config.d_model)
 
 
 @torch.no_grad()

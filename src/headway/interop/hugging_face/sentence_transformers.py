@@ -47,13 +47,16 @@ def read_sentence_config(folder: Folder) -> SentenceConfig | None:
             f"{where}: the parts are {', '.join(types)}; expected Transformer, Pooling and perhaps "
             "Normalize; import another model"
         )
-    sizes = folder.find_json(SIZES)
-    longest = sizes.get("max_seq_length") if isinstance(sizes, dict) else None
+    longest = folder.find_object(SIZES).get("max_seq_length")
     return SentenceConfig(
         _read_pooling(folder, f"{modules[1].get('path') or '1_Pooling'}/config.json"),
         normalises="Normalize" in types,
-        max_length=longest if isinstance(longest, int) else None,
+        max_length=longest if _is_number(longest) else None,
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _read_pooling(folder: Folder, name: str) -> Literal["mean", "first"]:

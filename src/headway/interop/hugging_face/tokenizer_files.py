@@ -14,6 +14,7 @@ from ...errors import RunError
 from ...models import VocabularySizes
 from ...text import SpecialTokenTemplate, Tokenizer
 from ...text.special_tokens import SPECIALS
+from ...text.tokenizer import read_content
 from .architecture import Architecture
 from .folder import CONFIG, GENERATION, Folder
 
@@ -44,10 +45,11 @@ def _read(folder: Folder, architecture: Architecture, name: str, size: int) -> T
             f"{folder.path} has no {name}; write it with transformers: "
             f"AutoTokenizer.from_pretrained({str(folder.path)!r}).save_pretrained(...)"
         )
-    roles = _roles(folder, architecture, name.removesuffix(FILE))
+    content = read_content(path)
+    roles = _roles(folder, architecture, name.removesuffix(FILE)) | _sentinels(content)
     frame = architecture.frame
     if architecture.task != "language":  # language models continue a text without a frame
-        frame = frame_of(_read_object(folder, name).get("post_processor")) or frame
+        frame = frame_of(content["post_processor"]) or frame
     tokenizer = Tokenizer.from_hugging_face(path, roles, frame, size)
     if tokenizer.size > size:
         raise RunError(
@@ -86,12 +88,12 @@ def _roles(folder: Folder, architecture: Architecture, subfolder: str) -> dict[s
         token = next(tokens, None)
         if token is not None:
             roles[role] = token
-    return roles | _sentinels(_read_object(folder, f"{subfolder}{FILE}"))
+    return roles
 
 
 def _sentinels(content: Mapping[str, Any]) -> dict[str, str]:
     """The sentinel tokens of span corruption, as T5 spells them."""
-    added = [token["content"] for token in content.get("added_tokens") or ()]
+    added = [token["content"] for token in content["added_tokens"]]
     matches = {name: re.fullmatch(r"<extra_id_(\d+)>", name) for name in added}
     return {f"sentinel_{match[1]}": name for name, match in matches.items() if match}
 
@@ -101,25 +103,19 @@ def _tokens(
 ) -> Iterator[str | int]:
     """The definitions of a special token, the most reliable first."""
     for file in ID_FILES:
-        token_id = _read_object(folder, file).get(f"{name}_token_id")
+        token_id = folder.find_object(file).get(f"{name}_token_id")
         if isinstance(token_id, list):  # several end tokens; the first is the usual one
             token_id = next(iter(token_id), None)
-        if isinstance(token_id, int):
+        if isinstance(token_id, int) and not isinstance(token_id, bool):
             yield token_id
     for file in NAME_FILES:
-        token = _read_object(folder, f"{subfolder}{file}").get(f"{name}_token")
+        token = folder.find_object(f"{subfolder}{file}").get(f"{name}_token")
         if isinstance(token, Mapping):
             token = token.get("content")
         if isinstance(token, str):
             yield token
     if name in architecture.default_ids:
         yield architecture.default_ids[name]
-
-
-def _read_object(folder: Folder, name: str) -> dict[str, Any]:
-    """The object in a JSON file; empty if the file is missing or holds something else."""
-    content = folder.find_json(name)
-    return content if isinstance(content, dict) else {}
 
 
 def write_tokenizers(

@@ -245,7 +245,7 @@ class MarkovModel(Counted):
     def _check_counted(self) -> None:
         if not self.level(0).contexts.numel():
             raise ValueError(
-                "this markov model is empty; make it with `count`, or load the tensors of one"
+                "this markov model is empty; make it with count(), or load the tensors of one"
             )
 
 

@@ -42,6 +42,8 @@ def test_both_ways_to_write_them():
         '[{"text": "a", "answer_start": "0"}]',
         '{"text": ["a"], "answer_start": []}',
         "[" * 100_000,
+        '[{"text": "a", "answer_start": 2147483647}]',
+        '[{"text": "a", "answer_start": %s}]' % ("9" * 5000),
     ],
 )
 def test_what_is_no_list_of_answers(text):

@@ -3,9 +3,9 @@
 import pytest
 from format_rows import PAIR, message_of, values
 
-from headway.data.config import Corpus
+from headway.data.config import Corpus, RowSplit
 from headway.data.formats.read import Row, read
-from headway.errors import DataError
+from headway.errors import ConfigError, DataError
 
 
 class TestParallel:
@@ -58,3 +58,24 @@ class TestParallel:
         assert [next(stream).values for _ in range(3)] == [("a", "x")] * 3
         with pytest.raises(DataError, match=r"a.en:4: not UTF-8"):
             next(stream)
+
+    def test_a_split_is_by_the_text_of_a_column(self, tmp_path):
+        (tmp_path / "a.tsv").write_text("".join(f"{i}\tx{i // 2}\n" for i in range(200)))
+        by_target = [
+            Corpus(file="a.tsv", split=RowSplit(start, stop, by="target"))
+            for start, stop in ((0.0, 0.3), (0.3, 1.0))
+        ]
+        low, high = (values(read(corpus, PAIR, tmp_path)) for corpus in by_target)
+        assert len(low) + len(high) == 200
+        assert 30 < len(low) < 90
+        assert not {target for _, target in low} & {target for _, target in high}
+        first = Corpus(file="a.tsv", split=RowSplit(below=0.3))
+        assert values(read(first, PAIR, tmp_path)) != low
+
+    def test_a_split_by_a_column_that_is_not_there(self, tmp_path):
+        (tmp_path / "a.tsv").write_text("a\tb\n")
+        corpus = Corpus(file="a.tsv", split=RowSplit(by="text"))
+        with pytest.raises(ConfigError) as caught:
+            read(corpus, PAIR, tmp_path)
+        expected = "split.by = 'text' is not a column; expected one of source, target"
+        assert str(caught.value) == expected

@@ -79,7 +79,7 @@ def test_parts_are_whole_articles(squad):
             '{"data": [{"paragraphs": [{"context": "\\ud83d", "qas": []}]}]}',
             r"^a\.json: article 1: a context holds half a character",
         ),
-        ("[" * 100_000, r"^a\.json: not valid JSON: nested too deeply"),
+        ("[" * 100_000, r"^a\.json: not valid JSON: nested more than 64 deep"),
     ],
 )
 def test_files_of_another_layout(content, message, squad):

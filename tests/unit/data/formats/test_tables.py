@@ -105,7 +105,8 @@ class TestJsonl:
             ('{"source": null, "target": ""}', "column 'source' holds null; expected text"),
             ('{"source": true, "target": ""}', "column 'source' holds true or false"),
             ('{"source": "\\ud800", "target": ""}', "column 'source' holds half a character"),
-            ("[" * 100_000, "p.jsonl:2: not valid JSON: nested too deeply"),
+            ("[" * 100_000, "p.jsonl:2: not valid JSON: nested more than 64 deep"),
+            ("9" * 5000, "p.jsonl:2: not valid JSON: a number of hundreds of digits"),
         ],
     )
     def test_faults(self, rows, line, expected):

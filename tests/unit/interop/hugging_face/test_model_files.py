@@ -150,3 +150,20 @@ def test_what_config_json_may_not_say(gpt2, tmp_path, config, message):
     found = refusal(out)
     assert found.startswith(str(out))
     assert message in found
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"vocab_size": 200_000_000_000}, "vocab_size = 200000000000 (at most 16777216 tokens)"),
+        ({"vocab_size": 10**30}, "(at most 16777216 tokens)"),
+        ({"vocab_size": 16_000_000}, "has more weights than the file, which has"),
+        ({"n_layer": 1_000_000}, "has more weights than the file, which has"),
+        ({"n_positions": 1_000_000, "n_embd": 1000}, "has more weights than the file"),
+        ({"n_inner": 1_000_000, "n_embd": 1_000_000}, "has more weights than the file"),
+        ({"n_embd": 1_000_000_008}, "d_model = 1000000008: expected a whole number"),
+    ],
+    ids=str,
+)
+def test_sizes_are_checked_before_a_model_is_built(gpt2, tmp_path, config, message):
+    assert message in refusal(changed(gpt2, tmp_path / "out", **config))

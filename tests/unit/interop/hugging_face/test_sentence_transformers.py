@@ -57,7 +57,7 @@ def test_other_folders_have_no_such_files(folder):
             SentenceConfig("mean", normalises=False, max_length=40),
         ),
         ({"sizes": {"max_seq_length": "40"}}, SentenceConfig("mean", False, None)),
-        ({"sizes": []}, SentenceConfig("mean", False, None)),
+        ({"sizes": {"max_seq_length": True}}, SentenceConfig("mean", False, None)),
         ({"path": None}, SentenceConfig("mean", False, None)),
     ],
     ids=str,

@@ -127,10 +127,10 @@ def test_a_tokenizer_that_is_missing_or_does_not_fit(tmp_path):
     for content, message in {
         None: f"{file} has {n_tokens} tokens and the model embeddings of 9; give the folder as it "
         "was saved",
-        "{": f"{file} is damaged (Expecting property name enclosed in double quotes: line 1 column "
-        "2 (char 1)); copy it from its origin again",
-        "": f"{file} is damaged (Expecting value: line 1 column 1 (char 0)); copy it from its "
-        "origin again",
+        "{": f"{file} is not a tokenizer (Expecting property name enclosed in double quotes: line "
+        "1 column 2 (char 1)); expected a tokenizer.json of the library tokenizers",
+        "": f"{file} is not a tokenizer (Expecting value: line 1 column 1 (char 0)); expected a "
+        "tokenizer.json of the library tokenizers",
     }.items():
         if content is not None:
             file.write_text(content)
@@ -140,3 +140,41 @@ def test_a_tokenizer_that_is_missing_or_does_not_fit(tmp_path):
     file.write_text("[]")
     with pytest.raises(RunError, match=r"tokenizer\.json is not a tokenizer \("):
         read(folder, BERT)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("added_tokens",), [[]]),
+        (("added_tokens", 0, "content"), 0.5),
+        (("added_tokens", 0), {}),
+        (("post_processor", "pair"), [None]),
+        (("post_processor", "pair"), None),
+        (("model", "vocab"), None),
+    ],
+)
+def test_a_tokenizer_whose_parts_are_damaged(tmp_path, path, value):
+    folder, _ = folder_of(tmp_path, bert)
+    content = part = json.loads((tmp_path / "tokenizer.json").read_text())
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(RunError, match=r"tokenizer\.json is not a tokenizer \("):
+        read(folder, BERT)
+
+
+@pytest.mark.parametrize("content", ["[]", "{", "[" * 100_000, "9" * 5000, "", "\0"])
+@pytest.mark.parametrize("name", ["tokenizer_config", "generation_config"])
+def test_settings_of_a_tokenizer_that_are_damaged(tmp_path, name, content):
+    folder, _ = folder_of(tmp_path, bert)
+    (tmp_path / f"{name}.json").write_text(content)
+    with pytest.raises(RunError, match=rf"{name}\.json is damaged \(.+\); copy it from its origin"):
+        read(folder, BERT)
+
+
+def test_true_is_no_id(tmp_path):
+    folder, theirs = folder_of(
+        tmp_path, marian, {"eos_token_id": True, "decoder_start_token_id": 0}
+    )
+    assert read(folder, MARIAN).specials["eos"] == theirs.token_to_id("</s>")
