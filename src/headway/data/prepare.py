@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ConfigError, DataError
+from ..file_limits import refuse_named_pipe
 from . import store as stores
 from .blocks import (
     BLOCK,
@@ -33,7 +34,17 @@ from .formats import FORMATS
 from .formats.read import Row, read
 from .leakage import LeakCheck, Leaks
 from .row_rules import IndependentColumns, RowRules
-from .store import DOCUMENT, Column, Store, StoreWriter, building, file_digest, writing_to
+from .store import (
+    DIGEST,
+    DOCUMENT,
+    Column,
+    Store,
+    StoreWriter,
+    building,
+    entries_digest,
+    file_digest,
+    writing_to,
+)
 
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4 << 20
@@ -216,7 +227,7 @@ def prepare(
     key = job.key()
     path = where / key
     with building(path):
-        was_there = path.exists()
+        was_there = os.path.lexists(path)
         store = _open_whole(path)
         reused = store is not None
         if store is None:
@@ -240,13 +251,14 @@ def _states(files: Sequence[Path]) -> list[tuple[int, int, int]]:
 
 def _open_whole(path: Path) -> Store | None:
     """The store at `path`; None if it is absent, or damaged, in which case it is removed."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     try:
         store = Store(path)
         store.verify()
     except (DataError, OSError, KeyError, TypeError, ValueError):
-        shutil.rmtree(path)
+        with writing_to(path):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
         return None
     return store
 
@@ -439,8 +451,9 @@ def _save_leaks(path: Path, check: LeakCheck | None) -> Leaks | None:
     leaks = check.result()
     file = _leaks_file(path, check)
     draft = file.with_name(file.name + ".new")
+    content = asdict(leaks)
     with writing_to(file):
-        draft.write_text(json.dumps(asdict(leaks)), "utf-8")
+        draft.write_text(json.dumps({**content, DIGEST: entries_digest(content)}), "utf-8")
         os.replace(draft, file)
     return leaks
 
@@ -450,8 +463,12 @@ def _load_leaks(job: _Job, path: Path, check: LeakCheck | None) -> Leaks | None:
     if check is None:
         return None
     try:
-        return Leaks(**json.loads(_leaks_file(path, check).read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+        refuse_named_pipe(_leaks_file(path, check), DataError)
+        content = json.loads(_leaks_file(path, check).read_text("utf-8"))
+        if content.pop(DIGEST) != entries_digest(content):
+            raise ValueError
+        return Leaks(**content)
+    except (DataError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         for corpus in job.corpora:
             if not job.is_running_text(corpus):
                 check.see(read(corpus, job.columns, job.root))

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Literal, Protocol
 import numpy as np
 
 from ..errors import DataError
+from ..file_limits import refuse_named_pipe
 
 if sys.platform == "win32":
     import msvcrt
@@ -283,18 +284,19 @@ def _new_hash() -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=16)
 
 
-def _meta_digest(meta: Mapping[str, Any]) -> str:
-    """The digest of all entries but the digest itself."""
+def entries_digest(meta: Mapping[str, Any]) -> str:
+    """The digest of all entries of a table but the digest itself."""
     rest = {name: value for name, value in meta.items() if name != DIGEST}
     text = json.dumps(rest, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _read_meta(path: Path) -> dict[str, Any]:
+    refuse_named_pipe(path / "meta.json", DataError)
     try:
         meta: dict[str, Any] = json.loads((path / "meta.json").read_text("utf-8"))
         format_number = meta["format"]
-        is_whole = meta.get(DIGEST) == _meta_digest(meta)
+        is_whole = meta.get(DIGEST) == entries_digest(meta)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(f"{path} is no prepared store; remove it and prepare again") from None
     if format_number != FORMAT:
@@ -394,7 +396,7 @@ class StoreWriter:
             "digests": {written.name: written.digest for written in self._files()},
             "notes": self.notes,
         }
-        meta[DIGEST] = _meta_digest(meta)
+        meta[DIGEST] = entries_digest(meta)
         with open(self._folder / "meta.json", "wb") as file:
             file.write(json.dumps(meta, ensure_ascii=False, indent=1).encode())
             _sync(file)
@@ -497,8 +499,10 @@ def building(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(path: Path, wait: bool) -> Iterator[bool]:
+    lock = path.with_name(path.name + ".lock")
+    refuse_named_pipe(lock, DataError)
     with writing_to(path):
-        file = open(path.with_name(path.name + ".lock"), "wb")  # noqa: SIM115 closed below
+        file = open(lock, "wb")  # noqa: SIM115 closed below
     with file:
         held = _try_lock(file)
         while wait and not held:

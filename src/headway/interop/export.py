@@ -73,7 +73,7 @@ def export(
     if to == "hf" and is_searched and (obstacles := search_obstacles(trained.config.search)):
         raise ConfigError(
             f"transformers cannot search with {', '.join(obstacles)}; take that out of [search] in "
-            f"{trained.run.path}/run.toml, which changes no weight"
+            f"{trained.run.path}/run.toml and delete manifest.json there; no weight changes"
         )
     _require_vacant(out)
     try:

@@ -48,8 +48,10 @@ def locked(path: Path) -> Iterator[None]:
     """Holds the lock file `path`, which is in the directory it protects.
 
     Raises:
-        RunError: another process holds it, or the file system has no locks.
+        RunError: another process holds it, it is no file, or the file system has no locks.
     """
+    if path.exists() and not path.is_file():
+        raise RunError(f"{path} is not a regular file; remove it and try again")
     with open(path, "a+b") as file:
         try:
             _acquire(file)

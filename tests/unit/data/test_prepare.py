@@ -1,6 +1,8 @@
 import json
 import os
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -179,12 +181,39 @@ class TestLeaks:
         assert prepared.leaks.pairs == {"test": 0}
         assert prepared.leaks.sources == {"test": 1}
 
-    def test_a_damaged_memory_is_mended(self, root, run, check):
+    @pytest.mark.parametrize("damage", ["cut", "changed", "pipe"])
+    def test_a_damaged_memory_is_mended(self, root, run, check, damage):
         found = run(leak_check=check()).leaks
         (file,) = (root / "stores").glob("*.leaks-*.json")
-        file.write_text("{")
+        text = file.read_text()
+        file.unlink()
+        if damage == "pipe":
+            os.mkfifo(file)
+        else:
+            file.write_text("{" if damage == "cut" else text.replace('"rows": 4', '"rows": 5'))
         assert run(leak_check=check()).leaks == found
         assert json.loads(file.read_text())["rows"] == 4
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.touch, lambda path: path.symlink_to(path.name)])
+def test_a_store_that_is_no_folder_is_built_anew(run, make):
+    path = run().store.path
+    shutil.rmtree(path)
+    make(path)
+    assert run().was_damaged
+    assert path.is_dir()
+
+
+def test_a_pipe_in_place_of_a_file_of_the_store(run):
+    path = run().store.path
+    (path / "meta.json").unlink()
+    os.mkfifo(path / "meta.json")
+    assert run().was_damaged
+    lock = path.with_name(f"{path.name}.lock")
+    lock.unlink()
+    os.mkfifo(lock)
+    with pytest.raises(DataError, match=r"\.lock is a named pipe; give a file$"):
+        run()
 
 
 @pytest.mark.parametrize("name", ["source.data", "source.offsets", "target.data", "meta.json"])

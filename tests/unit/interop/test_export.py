@@ -49,6 +49,7 @@ def test_without_its_data_a_run_is_checked_on_made_up_sequences(folder, tmp_path
     shutil.copytree(folder / "pre", tmp_path / "run")
     file = tmp_path / "run" / "run.toml"
     file.write_text(file.read_text().replace(str(folder), str(tmp_path / "nowhere")))
+    (tmp_path / "run" / "manifest.json").unlink()
     for to in ("hf", "ctranslate2"):
         done = export(headway.load(tmp_path / "run"), to, tmp_path / to)
         assert (done.check.sentences, done.check.origin) == (20, "made-up sequences")
@@ -119,7 +120,7 @@ def test_a_search_that_transformers_does_not_have_is_refused(folder, tmp_path, s
         export(ours, "hf", tmp_path / "out")
     assert str(caught.value) == (
         f"transformers cannot search with {message}; take that out of [search] in "
-        f"{folder}/pre/run.toml, which changes no weight"
+        f"{folder}/pre/run.toml and delete manifest.json there; no weight changes"
     )
     assert export(ours, "ctranslate2", tmp_path / "out").check.difference < 1e-4
 

@@ -153,3 +153,10 @@ def test_without_what_only_posix_has(tmp_path: Path, monkeypatch: pytest.MonkeyP
             elsewhere.locked(tmp_path / "lock"),
         ):
             pass
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_lock_that_is_no_file(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "lock")
+    with pytest.raises(RunError, match=r"/lock is not a regular file; remove it and try again$"):
+        locked(tmp_path / "lock").__enter__()
