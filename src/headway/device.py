@@ -25,6 +25,8 @@ def pick_device(name: str) -> torch.device:
         return torch.zeros(0, device=name).device
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
+        if reason.startswith("Expected one of"):  # the list of torch has twenty names
+            reason = "no device of PyTorch"
         raise ConfigError(f"device = {name!r} cannot be used here ({reason}); try 'auto'") from None
 
 

@@ -118,7 +118,8 @@ class RunConfig:
         try:
             return replace(self, data=held_out.data), held_out.line
         except ValueError as error:
-            raise ConfigError(f"{held_out.line}; {error}") from None
+            problem = held_out.line.removeprefix("warning: ")
+            raise ConfigError(f"{problem}; {error}") from None
 
     @property
     def model_name(self) -> str:

@@ -125,7 +125,7 @@ def test_commands_that_do_not_fit(fails):
     for verb in ("translate", "score"):
         assert fails(2, verb, "run") == (
             f"headway {verb} has no use for run, which was trained for task 'classify'; "
-            "try headway evaluate run or headway predict run"
+            "try headway predict run or headway evaluate run"
         )
 
 
@@ -152,7 +152,7 @@ def test_predict_refuses_other_runs(fails, workdir):
     train_runs(language=run_file(data, decoder, task="language", train={"steps": 1}))
     assert fails(2, "predict", "language") == (
         "headway predict has no use for language, which was trained for task 'language'; "
-        "try headway evaluate language or headway generate language or headway score language"
+        "try headway generate language or headway score language or headway evaluate language"
     )
 
 

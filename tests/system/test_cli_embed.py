@@ -188,7 +188,7 @@ def test_what_fill_refuses(fails):
     )
     assert fails(2, "fill", "labels", "the [MASK]") == (
         "headway fill has no use for labels, which was trained for task 'classify'; try headway "
-        "evaluate labels or headway predict labels"
+        "predict labels or headway evaluate labels"
     )
 
 

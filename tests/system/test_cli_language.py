@@ -132,7 +132,7 @@ def test_info_and_resume(headway):
 def test_commands_that_do_not_fit_name_those_that_do(fails):
     expected = (
         "has no use for run, which was trained for task 'language'; "
-        "try headway evaluate run or headway generate run or headway score run"
+        "try headway generate run or headway score run or headway evaluate run"
     )
     assert fails(2, "translate", "run", "lines.txt") == f"headway translate {expected}"
     assert fails(2, "predict", "run", "lines.txt") == f"headway predict {expected}"

@@ -266,7 +266,7 @@ def test_sections_and_options_that_do_not_fit(fails):
         "no metric 'bleu' for task 'regress'; expected one of spearman, pearson, mse"
     )
     for verb in (["score", "regress"], ["translate", "answer"]):
-        assert "try headway evaluate" in fails(2, *verb)
+        assert "try headway predict" in fails(2, *verb)
 
 
 def test_they_can_be_looked_into(headway, fails, workdir):

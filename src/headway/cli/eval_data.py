@@ -36,7 +36,7 @@ def evaluation_corpora(
     corpora = as_corpora(settings.test, "data.test")
     if not corpora:
         corpora = as_corpora(settings.valid, "data.valid")
-        remedy = "--data FILE" if len(model.task.columns) == 1 else PAIR
+        remedy = PAIR if len(model.task.columns) == 2 else "--data FILE"
         if not corpora:
             raise ConfigError(f"the run file of {model.run.path} names no data.test; give {remedy}")
         warn(f"no data.test: these are the validation data, which chose the weights; give {remedy}")

@@ -14,6 +14,8 @@ from .synonyms import is_other_name
 
 _NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _LONGEST_VALUE = 60
+MANY_KEYS = 12
+"""Longer lists of keys are left out of messages."""
 _NEAR = 0.6  # difflib's own idea of a close match
 _NEAR_ELSEWHERE = 0.8  # in another section, half of a name is a coincidence
 _SAME_SECTION, _SAME_TABLE = 0.15, 0.05
@@ -40,7 +42,8 @@ def _expected_member(tp: Any) -> str:
     if choice_of(tp):
         return "a table"
     if is_dataclass(base):
-        return f"a table with keys {', '.join(key.name for key in keys(base))}"  # type: ignore[arg-type]
+        names = [key.name for key in keys(base)]  # type: ignore[arg-type]
+        return f"a table with keys {', '.join(names)}" if len(names) <= MANY_KEYS else "a table"
     if origin is Literal:
         names = [show(value) for value in arguments]
         return names[0] if len(names) == 1 else f"one of {', '.join(names)}"

@@ -18,6 +18,7 @@ import annotated_types as at
 
 from ..errors import ConfigError
 from .messages import (
+    MANY_KEYS,
     accepts_none_word,
     did_you_mean,
     either,
@@ -47,7 +48,6 @@ Read = tuple[Any, list[str]]
 """A value and its problems; the value is valid only if there are none."""
 
 COMMAND_LINE = "command line"
-_MANY_KEYS = 12
 _LONGEST_NUMBER = 60
 _MOST_PROBLEMS = 20
 """Problems that are looked for in a table or list; a hostile file may have a hundred thousand."""
@@ -255,7 +255,7 @@ class _Reader:
             return f"; it is {either(near)}"
         if near:
             return f"; did you mean {near[0]}?"
-        return f"; known here: {', '.join(here)}" if len(here) <= _MANY_KEYS else ""
+        return f"; known here: {', '.join(here)}" if len(here) <= MANY_KEYS else ""
 
     def _reachable(self, section: str) -> Iterator[str]:
         """The keys of all sections; those below a section only for a key of the same table."""

@@ -1,5 +1,7 @@
 """Reads run files and command-line overrides into tables for `parsing`, and writes settings."""
 
+import difflib
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -55,11 +57,19 @@ def load(
     return parse(complete(raw), cls, str(path), overridden)
 
 
+def _other_file(path: Path) -> str:
+    """Advice for a run file that does not exist: a similar name in its folder."""
+    folder = path.parent
+    names = os.listdir(folder) if folder.is_dir() else []
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.8)
+    return f"did you mean {folder / near[0]}?" if near else "check the name"
+
+
 def _read_toml(path: str | Path) -> Tables:
     try:
         content = read_bounded(path, RUN_FILE_BYTES, ConfigError, _NO_DATA)
     except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file") from None
+        raise ConfigError(f"{path}: no such file; {_other_file(Path(path))}") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     try:

@@ -91,8 +91,8 @@ def require_task(
         fitting = " or ".join(
             f"headway {verb} {run.path}"
             for verb in (
-                *(["evaluate"] if config.make_task().metrics else []),
                 *cls.commands_for(config),
+                *(["evaluate"] if config.make_task().metrics else []),
             )
         )
         raise ConfigError(

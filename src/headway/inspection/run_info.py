@@ -28,7 +28,7 @@ def info(run: RunDir) -> dict[str, Any]:
         "parameters": sum(t.numel() for t in tensors.values()) or _n_parameters(config, task),
         "vocabulary": None if task is None else task.describe(),
         "data": _data(run, config),
-        "steps": _steps(run, config, weights["step"] if weights else 0),
+        "steps": _steps(run, config),
         "best": best_validation(run, config),
         "weights": weights,
         "seed": config.seed,
@@ -91,13 +91,18 @@ def _files(corpus: Corpus) -> list[str]:
     return [str(file) for file in dict.fromkeys(files) if file is not None]
 
 
-def _steps(run: RunDir, config: RunConfig, weights_step: int) -> dict[str, Any]:
-    records = run.log.read()
+def _steps(run: RunDir, config: RunConfig) -> dict[str, Any]:
+    """The progress of a run; an unfinished one resumes from its last checkpoint."""
+    records, checkpoints = run.log.read(), run.checkpoints()
+    is_finished = bool(records) and records[-1].get("finished") is True
+    if not is_finished:
+        last = max(checkpoints, default=0)
+        records = [record for record in records if (record.get("step") or 0) <= last]
     return {
-        "done": max([weights_step, *(record.get("step") or 0 for record in records)]),
+        "done": max([0, *checkpoints, *(record.get("step") or 0 for record in records)]),
         "planned": config.train.steps if _has_steps(run, config) else 0,
-        "finished": bool(records) and records[-1].get("finished") is True,
-        "checkpoints": run.checkpoints(),
+        "finished": is_finished,
+        "checkpoints": checkpoints,
         "minutes": max([0.0, *(record.get("minutes") or 0.0 for record in records)]),
     }
 

@@ -310,14 +310,21 @@ def _require_vacant(path: Path) -> None:
     except OSError as error:
         raise RunError(f"{path} cannot be read ({error.strerror}); choose another `out`") from error
     if {HEADER, RUN_FILE} <= names:
-        raise RunError(
-            f"{path} already holds a run; continue it with `headway resume {path}`, "
-            "or choose another `out`"
-        )
+        remedy = f"continue it with `headway resume {path}`, or " if _was_trained(path) else ""
+        raise RunError(f"{path} already holds a run; {remedy}choose another `out`")
     foreign = sorted(names - BEFORE_RUN_FILE)
     if foreign:
         listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
         raise RunError(f"{path} is not empty (it holds {listed}); choose another `out`")
+
+
+def _was_trained(path: Path) -> bool:
+    """Whether a run can be resumed: an imported or averaged one cannot."""
+    try:
+        facts = RunDir.open(path).facts
+    except RunError:
+        return True
+    return IMPORTED_FROM not in facts and AVERAGED_FROM not in facts
 
 
 def _require_started(path: Path) -> None:

@@ -244,5 +244,5 @@ def _check_size(config: TokenizerConfig, smallest: int, needs: str) -> None:
     if config.size is not None and config.size < smallest:
         raise ConfigError(
             f"text.size={config.size} is too small for kind={config.kind!r}: {needs} "
-            f"take {smallest}; try size={max(1000, 2 * smallest)} or leave it out"
+            f"take {smallest}; leave it out, or set at least {smallest}"
         )

@@ -116,7 +116,7 @@ def test_a_bad_run_file_is_named_before_anything_is_trained() -> None:
             notes.append(text)
 
     compare([run_file("good.toml"), "missing.toml"], out="out", steps=1, display=Notes())
-    assert notes[0] == "missing: left out: missing.toml: no such file"
+    assert notes[0] == "missing: left out: missing.toml: no such file; check the name"
     assert any("good, seed 1: training" in note for note in notes[1:])
 
 

@@ -1,5 +1,6 @@
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -44,7 +45,9 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(run_file):
 
 def test_missing_file(run_file):
     run_file()
-    assert refusal("other.toml") == "other.toml: no such file"
+    assert refusal("other.toml") == "other.toml: no such file; check the name"
+    Path("runs.toml").touch()
+    assert refusal("urns.toml") == "urns.toml: no such file; did you mean runs.toml?"
 
 
 def test_a_folder_is_no_file(tmp_path):

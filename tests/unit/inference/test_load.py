@@ -97,7 +97,7 @@ def test_a_command_names_those_that_fit_the_run(languages):
         load_for("translate", headway.Translator, path)
     assert str(caught.value) == (
         f"headway translate has no use for {path}, which was trained for task 'language'; "
-        f"try headway evaluate {path} or headway generate {path} or headway score {path}"
+        f"try headway generate {path} or headway score {path} or headway evaluate {path}"
     )
     assert isinstance(load_for("score", headway.LanguageModel, path), headway.LanguageModel)
 

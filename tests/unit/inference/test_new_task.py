@@ -121,7 +121,7 @@ def test_commands(run, capsys):
     assert main(["predict", str(run), str(run.parent / "lines.txt")]) == 0
     assert capsys.readouterr().out in ("says yes\n", "says no\n")
     assert main(["score", str(run)]) == 2
-    assert f"try headway evaluate {run} or headway predict {run}" in capsys.readouterr().err
+    assert f"try headway predict {run} or headway evaluate {run}" in capsys.readouterr().err
 
 
 def test_comparisons(run):

@@ -273,7 +273,7 @@ def test_what_cannot_be_done_is_said(runs, folder):
         runs["bart"].inspect("The cat")
     with pytest.raises(DataError, match="the text is blank"):
         runs["masked"].inspect(" ")
-    with pytest.raises(ConfigError, match=r"trained for task 'pretrain'; try headway evaluate"):
+    with pytest.raises(ConfigError, match=r"trained for task 'pretrain'; try headway fill"):
         require_task("translate", api.Translator, folder / "masked")
     one = replace(
         config_of(folder, "next").data, train=Corpus(file="train.txt", format="text"), valid=None

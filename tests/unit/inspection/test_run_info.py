@@ -59,12 +59,14 @@ def test_columns_in_files_of_their_own_are_all_named():
     assert _files(Corpus(file="a.tsv", source=1, target=2)) == ["a.tsv"]
 
 
-def test_a_stopped_run_is_as_far_as_its_log_or_its_weights(run):
-    log(run, {"step": 3, "minutes": 0.5}, {"step": 120, "minutes": 2.0}, {"note": "x"})
+def test_a_stopped_run_is_as_far_as_its_last_checkpoint(run):
+    last = run.checkpoints()[-1]
+    log(run, {"step": 3, "minutes": 0.5}, {"step": last + 9, "minutes": 2.0}, {"note": "x"})
     steps = info(run)["steps"]
-    assert (steps["done"], steps["minutes"], steps["finished"]) == (120, 2.0, False)
-    log(run, {"step": 3})
-    assert info(run)["steps"]["done"] == info(run)["weights"]["step"]
+    assert (steps["done"], steps["minutes"], steps["finished"]) == (last, 0.5, False)
+    shutil.rmtree(run.checkpoint_folder)
+    steps = info(run)["steps"]
+    assert (steps["done"], steps["minutes"]) == (0, 0.0)
 
 
 def test_a_run_without_weights(run):

@@ -250,7 +250,8 @@ def test_the_commands(imported, tmp_path, capsys):
         f"init = '{out}'"
     )
     assert main(["import", str(folder), "--out", str(out)]) == 1
-    assert "already holds a run" in capsys.readouterr().err
+    stderr = capsys.readouterr().err
+    assert stderr.endswith("already holds a run; choose another --out\n")  # it cannot be resumed
     other = ["import", str(folder), "--out", str(tmp_path / "other"), "--json"]
     assert main(other) == 0
     assert json.loads(capsys.readouterr().out) == {

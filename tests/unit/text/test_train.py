@@ -66,25 +66,25 @@ def test_the_message_counts_words():
             "bpe",
             100,
             "text.size=100 is too small for kind='bpe': 256 bytes and 4 special tokens "
-            "take 260; try size=1000 or leave it out",
+            "take 260; leave it out, or set at least 260",
         ),
         (
             "unigram",
             259,
             "text.size=259 is too small for kind='unigram': 256 bytes and 4 special tokens "
-            "take 260; try size=1000 or leave it out",
+            "take 260; leave it out, or set at least 260",
         ),
         (
             "wordpiece",
             9,
             "text.size=9 is too small for kind='wordpiece': 3 characters, first and inside a "
-            "word, and 4 special tokens take 10; try size=1000 or leave it out",
+            "word, and 4 special tokens take 10; leave it out, or set at least 10",
         ),
         (
             "words",
             4,
             "text.size=4 is too small for kind='words': 4 special tokens and a single one "
-            "take 5; try size=1000 or leave it out",
+            "take 5; leave it out, or set at least 5",
         ),
     ],
 )
