@@ -141,6 +141,9 @@ class ForkedWorkers:
             for _ in range(tries):
                 try:
                     worker.send(batch)
+                    if self._is_closed:  # it may have been started after the others were killed
+                        worker.kill()
+                        return WorkerError("the server was stopped")
                     return worker.receive(self._patience)
                 except WorkerKilled:
                     if self._is_closed:

@@ -112,6 +112,20 @@ def test_closing_ends_what_is_under_way(trained):
     assert not any(worker.is_alive for worker in pool._all)
 
 
+def test_a_process_that_is_started_during_the_end_is_ended_too(forks, monkeypatch):
+    [worker] = forks._all
+    send = worker.send
+
+    def send_late(batch):
+        forks.close()  # kills the process, which sending starts again
+        send(batch)
+
+    monkeypatch.setattr(worker, "send", send_late)
+    with pytest.raises(WorkerError, match="the server was stopped"):
+        answer_from(forks, "a")
+    assert not worker.is_alive
+
+
 def test_one_text_survives_kills_that_it_did_not_cause(trained, tmp_path):
     class Unlucky(Engine):
         """Dies the first four times, and is killed once more while it is idle."""
