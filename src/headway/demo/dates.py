@@ -85,8 +85,8 @@ _PHRASES: dict[str, tuple[str, ...]] = {
     "ko": ("y년 M월 d일 (EEE)",),
 }
 _NUMERIC = ("y-MM-dd", "y/MM/dd", "y.MM.dd", "y/M/d", "y. M. d.", "y. MM. dd.")
-# Other orders and separators, in every language where they can be written. A model that has seen
-# them reads UNSEEN_PATTERNS whatever its seed and its machine's rounding; without them it may not.
+# Other orders and separators, in every language where they can be written: how well a model reads
+# UNSEEN_PATTERNS varies with its seed and its machine's rounding, and such texts are meant to help.
 _VARIED = (
     "MMMM d y",
     "y MMMM d",
