@@ -137,7 +137,7 @@ class _Reader:
             return self._literal(known, picked, picked_key)
         cls = classes[picked]
         entries: dict[str, Any] = {choice.key: picked} if has_key(cls, choice.key) else {}
-        unknown = []
+        unknown: list[str] = []
         for name, item in value.items():
             if has_key(cls, name):
                 entries[name] = item

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -182,3 +183,12 @@ def test_extra_specials_are_checked():
         train_tokenizer([], TokenizerConfig(), extra_specials=["[MASK]"])
     with pytest.raises(ValueError, match="are not distinct; name each once"):
         train_tokenizer([], TokenizerConfig(), extra_specials=["pad"])
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
+def test_the_time_for_a_line_without_spaces_grows_with_its_length(kind):
+    line = "ab" * 100_000  # uncut, a word of this length takes WordPiece most of a minute
+    started = time.process_time()
+    tokenizer = train_tokenizer([line, "a b"], TokenizerConfig(kind=kind))
+    assert time.process_time() - started < 20
+    assert tokenizer.decode(tokenizer.encode("ab ab")) == "ab ab"
