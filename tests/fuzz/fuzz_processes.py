@@ -27,9 +27,9 @@ from headway.errors import ConfigError, HeadwayError
 MEMORY_BYTES = 4 << 30
 SECONDS = 10
 """Of work, as the processor counts it: a test may not depend on what else the machine does."""
-WAITING = 60
+WAITING = 300
 """Seconds after which an input counts as waiting for something, such as a named pipe."""
-PATIENCE = 120
+PATIENCE = 400
 """Seconds after which a process is killed that does not hear the alarm."""
 LONGEST_LINE = 2000
 MOST_LINES = 30

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arguments import check_fields
 from ..data.codecs.text import TextCodec
+from ..data.formats.columns import listed
 from ..data.glossary import Glossary
 from ..errors import DataError
 from ..file_limits import parse_json
@@ -71,9 +72,7 @@ def parse_request(line: str, location: str) -> TranslationRequest:
         if key not in known:
             raise DataError(f"{location}: unknown key {key!r}; expected {', '.join(known)}")
     if "source" not in entry:
-        raise DataError(
-            f"{location}: no key 'source'; the object has {', '.join(entry) or 'nothing'}"
-        )
+        raise DataError(f"{location}: no key 'source'; the object has {listed(entry)}")
     return TranslationRequest(
         _text(entry["source"], "source", location),
         _terms(entry.get("require", []), location),

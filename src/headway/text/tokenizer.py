@@ -308,6 +308,11 @@ class Tokenizer:
             return cls(content, TokenizerConfig(kind=kind), specials, frame, size)
         except ValueError as error:
             raise RunError(f"{path}: {error}") from None
+        except RunError:
+            raise
+        except Exception as error:  # a merge of a piece that is a special token here
+            reason = " ".join(str(error).split())
+            raise RunError(f"{path}: {reason}; give the tokenizer as it was saved") from None
 
     @cached_property
     def _continuation_backend(self) -> tokenizers.Tokenizer:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -211,3 +212,12 @@ def test_an_error_in_the_texts_is_raised():
 
     with pytest.raises(ConfigError, match="wrong"):
         train_tokenizer(texts(), TokenizerConfig(kind="words"))
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
+def test_the_time_for_a_line_without_spaces_grows_with_its_length(kind):
+    line = "ab" * 100_000  # uncut, a word of this length takes WordPiece most of a minute
+    started = time.process_time()
+    tokenizer = train_tokenizer([line, "a b"], TokenizerConfig(kind=kind))
+    assert time.process_time() - started < 20
+    assert tokenizer.decode(tokenizer.encode("ab ab")) == "ab ab"

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from headway.text import TokenizerConfig, train_tokenizer
+from headway.text import TokenizerConfig, train_tokenizer, unigram
 from headway.text.unigram import _best_without, _expected_counts, train_unigram
 
 
@@ -59,3 +59,11 @@ def test_the_model_segments_by_the_scores():
         ["sind sind das die", "sind das ."] * 9, TokenizerConfig(kind="unigram", size=264)
     )
     assert tokenizer.tokens(tokenizer.encode("das sind")) == ["▁das", "▁sind"]
+
+
+def test_the_symbols_that_are_counted_are_bounded(monkeypatch):
+    monkeypatch.setattr(unigram, "_MAX_SYMBOLS", 40)
+    words = [("a" * 50, 2), ("b" * 50, 1)]
+    assert unigram._parts(words) == [("a" * 36, 2), ("a" * 14, 2)]
+    monkeypatch.setattr(unigram, "_MAX_SYMBOLS", 1000)
+    assert unigram._parts(words)[2:] == [("b" * 36, 1), ("b" * 14, 1)]

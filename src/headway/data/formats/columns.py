@@ -1,6 +1,6 @@
 """The mapping from fields of a line to columns of the task."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ...errors import ConfigError, DataError
 
@@ -49,7 +49,7 @@ def _position(
         )
     if name not in header:
         raise DataError(
-            f"{where}: no column {name!r} for {column}; the header has {', '.join(header)}"
+            f"{where}: no column {name!r} for {column}; the header has {listed(header)}"
         )
     return header.index(name)
 
@@ -61,6 +61,11 @@ def check_width(fields: list[str], width: int, where: str) -> None:
             f"{where}: {counted(len(fields), 'field')} where {width} were expected (as in the "
             "lines before); is a separator missing or inside the text?"
         )
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names of columns on one line."""
+    return ", ".join(names).replace("\n", "\\n") or "nothing"
 
 
 def counted(number: int, noun: str) -> str:

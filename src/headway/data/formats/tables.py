@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from ...errors import DataError
 from ...file_limits import parse_json
-from .columns import check_width, is_header, pick
+from .columns import check_width, is_header, listed, pick
 from .format import CorpusFiles, FileFormat, Row
 from .lines import read_lines
 
@@ -89,8 +89,7 @@ def read_jsonl(corpus: CorpusFiles) -> Iterator[Row]:
 
 def _json_text(entry: dict[str, object], key: str, where: str) -> str:
     if key not in entry:
-        there = ", ".join(entry) or "nothing"
-        raise DataError(f"{where}: no column {key!r}; the object has {there}")
+        raise DataError(f"{where}: no column {key!r}; the object has {listed(entry)}")
     value = entry[key]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return json.dumps(value)

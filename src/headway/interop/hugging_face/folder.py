@@ -16,6 +16,8 @@ from ...runs.tensors import load_tensors
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 GENERATION = "generation_config.json"
 COPY = "copy it from its origin again"
+MOST_DIMENSIONS = 8
+"""Of a tensor; torch computes with up to 64, and no weight has more than 4."""
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
 
 
@@ -115,7 +117,7 @@ class Folder:
     def _load(self, name: str) -> dict[str, torch.Tensor]:
         refuse_named_pipe(self.path / name, RunError)
         try:
-            return load_tensors(self.path / name)[0]
+            tensors = load_tensors(self.path / name)[0]
         except FileNotFoundError:
             raise RunError(
                 f"{self.path} has no {name}, which {INDEX} names; copy it there"
@@ -124,6 +126,9 @@ class Folder:
             raise RunError(f"{self.path / name} cannot be read ({error})") from error
         except (SafetensorError, ValueError) as error:
             raise self._damaged(name, " ".join(str(error).split())) from None
+        if any(tensor.dim() > MOST_DIMENSIONS for tensor in tensors.values()):
+            raise self._damaged(name, f"a tensor has more than {MOST_DIMENSIONS} dimensions")
+        return tensors
 
     def _damaged(self, name: str, reason: str) -> RunError:
         return RunError(f"{self.path / name} is damaged ({reason}); {COPY}")

@@ -1,6 +1,7 @@
 """Reads and writes the files of sentence-transformers: how a text becomes one vector."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -48,8 +49,11 @@ def read_sentence_config(folder: Folder) -> SentenceConfig | None:
             "Normalize; import another model"
         )
     longest = folder.find_object(SIZES).get("max_seq_length")
+    place = modules[1].get("path") or "1_Pooling"
+    if not isinstance(place, str) or not re.fullmatch(r"[\w-]+", place):
+        raise RunError(f"{where} is damaged (path = {place!r} is no subfolder); copy it again")
     return SentenceConfig(
-        _read_pooling(folder, f"{modules[1].get('path') or '1_Pooling'}/config.json"),
+        _read_pooling(folder, f"{place}/config.json"),
         normalises="Normalize" in types,
         max_length=longest if _is_number(longest) else None,
     )

@@ -102,6 +102,7 @@ class TestJsonl:
             ('["a", "x"]', "p.jsonl:2: a list where an object of columns was expected"),
             ('{"source": "a", "de": ""}', "no column 'target'; the object has source, de"),
             ("{}", "p.jsonl:2: no column 'source'; the object has nothing"),
+            (r'{"a\nb": 1, "c": 2}', r"no column 'source'; the object has a\nb, c"),
             ('{"source": null, "target": ""}', "column 'source' holds null; expected text"),
             ('{"source": true, "target": ""}', "column 'source' holds true or false"),
             ('{"source": "\\ud800", "target": ""}', "column 'source' holds half a character"),

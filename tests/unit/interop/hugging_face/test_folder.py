@@ -1,6 +1,7 @@
 """The files of a folder: JSON and safetensors, in one file or several, and what is refused."""
 
 import json
+import os
 import pickle
 
 import pytest
@@ -152,3 +153,19 @@ def test_pickled_weights_are_not_opened(folder):
         f"{folder} holds its weights as pytorch_model.bin, which headway does not open because "
         "such files can run code; load it with transformers and write it anew with save_pretrained"
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_is_not_waited_for(folder):
+    for name, read in {
+        "generation_config.json": Folder.generation,
+        WEIGHTS: Folder.tensors,
+    }.items():
+        os.mkfifo(folder / name)
+        assert refusal(read, Folder(folder)) == f"{folder / name} is a named pipe; give a file"
+
+
+def test_a_tensor_of_too_many_dimensions(folder):
+    save_file({"a": torch.zeros([1] * 60)}, folder / WEIGHTS)
+    message = f"{folder / WEIGHTS} is damaged (a tensor has more than 8 dimensions); copy it from"
+    assert refusal(Folder(folder).tensors).startswith(message)

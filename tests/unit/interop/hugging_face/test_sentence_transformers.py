@@ -146,3 +146,9 @@ def test_a_model_takes_the_pooling_of_the_files(bert, tmp_path):
     assert imported.notes == (
         "bert.pooler.* is left out: the vector of a text is the state of the first token",
     )
+
+
+@pytest.mark.parametrize("path", ["\n", "../1_Pooling", "/etc", 3, ["1_Pooling"]])
+def test_the_pooling_is_in_a_subfolder(folder, path):
+    with pytest.raises(RunError, match=r"is damaged \(path = .+ is no subfolder\); copy it again$"):
+        read_sentence_config(add_files(folder, path=path))

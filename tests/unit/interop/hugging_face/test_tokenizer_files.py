@@ -178,3 +178,11 @@ def test_true_is_no_id(tmp_path):
         tmp_path, marian, {"eos_token_id": True, "decoder_start_token_id": 0}
     )
     assert read(folder, MARIAN).specials["eos"] == theirs.token_to_id("</s>")
+
+
+def test_a_merge_of_a_piece_that_is_a_special_token(tmp_path):
+    folder, theirs = folder_of(tmp_path, gpt2)
+    left, _ = json.loads(theirs.to_str())["model"]["merges"][0]
+    folder, _ = folder_of(tmp_path, gpt2, {"eos_token_id": theirs.token_to_id(left)})
+    with pytest.raises(RunError, match=r"out of vocabulary.*; give the tokenizer as it was saved$"):
+        read(folder, GPT2)
