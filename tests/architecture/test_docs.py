@@ -289,7 +289,7 @@ def test_settings_that_are_named_exist(page):
     files = set(re.findall(r'"([\w.-]+)"', text_of(page)))  # of data: train.en looks like a key
     for span in spans(text_of(page)):
         key = re.match(r"(([a-z]+)\.[a-z_.]+)(?: ?=|$)", span)
-        if key and key[2] in sections and key[1] not in files:
+        if key and key[2] in sections and key[1] not in files and not span.endswith(".json"):
             assert key[1] in known_keys(), span
 
 

@@ -21,6 +21,7 @@ FLAGS = {setting.flag for setting in SETTINGS.values() if setting.commands}
 ALLOWED = {
     "cli/study.py": "--seed is that of a study",
     "compare/search_report.py": "the figures of a report, and what a beam and the argmax differ in",
+    "config/synonyms.py": "other toolkits' names of settings",
     "interop/hugging_face/generation_config.py": "entries that count otherwise than the setting",
 }
 """Files that may name settings, and why."""

@@ -225,11 +225,10 @@ def _check_all_ended(
     longer = [name for (name, _), value in zip(files, values, strict=True) if value is not None]
     if longer:
         short = files[values.index(None)][0]
-        end = f"ends after line {number}" if number else "is empty"
-        raise DataError(
-            f"{short} {end} while {longer[0]} goes on; "
-            "parallel files need the same number of lines, each the partner of the other's"
-        )
+        rule = "parallel files need the same number of lines, each the partner of the other's"
+        if not number:
+            raise DataError(f"{short} is empty while {longer[0]} goes on; {rule}")
+        raise DataError(f"{short} ends after line {number} while {longer[0]} goes on; {rule}")
 
 
 def _running_text(corpus: CorpusFiles) -> Iterator[Row]:

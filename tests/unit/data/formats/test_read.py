@@ -37,7 +37,7 @@ class TestParallel:
         message = message_of(DataError, self.read, tmp_path, b"a\n", b"x\n\n")
         assert message.startswith("a.en ends after line 1 while a.de goes on; ")
         message = message_of(DataError, self.read, tmp_path, b"", b"x\n")
-        assert message.startswith("a.en ends after line 0 while a.de goes on; ")
+        assert message.startswith("a.en is empty while a.de goes on; ")
 
     def test_any_number_of_columns(self, tmp_path):
         for name in "abc":
