@@ -38,7 +38,11 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="starts commands
 
 @dataclass(frozen=True)
 class Result:
-    """The end of a command; a killed one has the negative number of its signal as code."""
+    """The end of a command; a killed one has the negative number of its signal as code.
+
+    Attributes:
+        seconds: of computing; those of waiting depend on how busy the machine is.
+    """
 
     code: int
     stdout: str
@@ -64,7 +68,7 @@ class WarmProcess:
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self.returncode: int | None = None
-        self.started = time.monotonic()
+        self.seconds = 0.0
         self.folder = folder
         (folder / "stdin").write_text(typed, "utf-8")
         for name in ("stdout", "stderr"):
@@ -87,9 +91,10 @@ class WarmProcess:
     def poll(self) -> int | None:
         """The exit code, None while the command runs."""
         if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
                 self.returncode = os.waitstatus_to_exitcode(status)
+                self.seconds = usage.ru_utime + usage.ru_stime
         return self.returncode
 
     def wait(self, limit: float = 300.0) -> int:
@@ -108,9 +113,8 @@ class WarmProcess:
 
     def result(self, limit: float = 300.0) -> Result:
         code = self.wait(limit)
-        seconds = time.monotonic() - self.started
         texts = [(self.folder / n).read_text("utf-8", "replace") for n in ("stdout", "stderr")]
-        return Result(code, *texts, seconds)
+        return Result(code, *texts, self.seconds)
 
 
 def _redirect(folder: Path) -> None:
