@@ -103,7 +103,7 @@ def test_long_lines_are_refused_or_cut(headway, fails, workdir):
     (workdir / "long.txt").write_text("fine\n" + "warm " * 30 + "\n", "utf-8")
     assert fails(1, "predict", "run", "long.txt") == (
         "long.txt:2 has 31 tokens and the model was trained with at most 20; shorten it, or have "
-        "it cut off (--cut)"
+        "it cut off (--cut); --on-error keep leaves such lines out"
     )
     code, stdout, _ = headway("predict", "run", "long.txt", "--cut")
     assert (code, len(stdout.splitlines())) == (0, 2)

@@ -205,7 +205,7 @@ def test_long_sentences_are_refused_or_cut(headway, fails, workdir):
     (workdir / "long.txt").write_text("Ann\n" + "saw Rome Bob " * 20 + "\n", "utf-8")
     assert fails(1, "predict", "tag", "long.txt") == (
         "long.txt:2 has 61 tokens and the model was trained with at most 20; shorten it, or have "
-        "it cut into parts (--cut)"
+        "it cut into parts (--cut); --on-error keep leaves such lines out"
     )
     code, stdout, _ = headway("predict", "tag", "long.txt", "--cut")
     assert code == 0
@@ -213,7 +213,7 @@ def test_long_sentences_are_refused_or_cut(headway, fails, workdir):
     (workdir / "asked.txt").write_text("where ? " * 9 + "\tin Rome\n", "utf-8")
     assert fails(1, "predict", "answer", "asked.txt") == (
         "asked.txt:1 has 18 tokens, and of the 16 that the model reads at once half are for the "
-        "text; shorten it, or have it cut off (--cut)"
+        "text; shorten it, or have it cut off (--cut); --on-error keep leaves such lines out"
     )
     assert headway("predict", "answer", "asked.txt", "--cut")[0] == 0
 
@@ -222,7 +222,7 @@ def test_lines_that_are_no_pairs(fails, workdir):
     (workdir / "bad.txt").write_text("a day\tso\na day\n", "utf-8")
     assert fails(1, "predict", "classify", "bad.txt") == (
         "bad.txt:2: 1 field where text and text2 were expected, with a tab between them; or read "
-        "the file as a table with --format"
+        "the file as a table with --format; --on-error keep leaves such lines out"
     )
     assert fails(1, "predict", "answer", "bad.txt").startswith("bad.txt:2: 1 field where question")
 

@@ -115,7 +115,7 @@ def test_n_best_lists(headway, inputs):
 
 def test_long_input_is_taken_in_chunks(headway, inputs, monkeypatch):
     whole = headway("translate", "run", str(inputs), "--beam", "1")[1]
-    monkeypatch.setattr("headway.cli.translate.CHUNK_LINES", 2)
+    monkeypatch.setattr("headway.cli.input_lines.CHUNK_LINES", 2)
     assert headway("translate", "run", str(inputs), "--beam", "1")[1] == whole
     file = inputs.with_name("long.txt")
     file.write_text("one\ntwo\n" + "three " * 40 + "\n")
@@ -124,7 +124,7 @@ def test_long_input_is_taken_in_chunks(headway, inputs, monkeypatch):
     assert len(stdout.splitlines()) == 2, "the lines before are translated"
     assert re.search(
         rf"^headway: error: {file}:3 has \d+ tokens and the model was trained with at most 16; "
-        r"shorten it, or split long lines \(--split\)$",
+        r"shorten it, or split long lines \(--split\); --on-error keep leaves such lines out$",
         stderr,
     )
     code, stdout, _ = headway("translate", "run", str(file), "--beam", "1", "--split")
@@ -176,7 +176,8 @@ def test_requests_in_json_lines(records, workdir):
 def test_mistakes_in_requests_name_file_and_line(fails, workdir):
     (workdir / "wrong.jsonl").write_text('{"source": "one"}\n{"source": "one", "requires": []}\n')
     assert fails(1, "translate", "run", "wrong.jsonl") == (
-        "wrong.jsonl:2: unknown key 'requires'; expected source, require, forbid, prefix"
+        "wrong.jsonl:2: unknown key 'requires'; expected source, require, forbid, prefix; "
+        "--on-error keep leaves such lines out"
     )
     message = fails(1, "translate", "run", "--jsonl", typed="one two\n")
     assert message.startswith("standard input:1: not valid JSON (")
@@ -200,7 +201,7 @@ def test_a_prefix_for_all_lines(headway, records):
 def test_a_prefix_that_cannot_be_written(fails):
     assert fails(1, "translate", "run", "inputs.txt", "--prefix", "six zebra ") == (
         "inputs.txt:1: the prefix 'six zebra ' cannot be encoded: its tokens decode to "
-        "'six ⟨unk⟩'; use words of the training data"
+        "'six ⟨unk⟩'; use words of the training data; --on-error keep leaves such lines out"
     )
 
 
@@ -230,7 +231,7 @@ def test_sampling_is_drawn_from_the_seed(headway, monkeypatch):
     assert [line.split(" ||| ")[0] for line in first.splitlines()] == [*"0000", "1", *"2222"]
     assert headway("translate", "run", *options)[1] == first
     assert headway("translate", "run", *options[:-1], "6")[1] != first
-    monkeypatch.setattr("headway.cli.translate.CHUNK_LINES", 1)
+    monkeypatch.setattr("headway.cli.input_lines.CHUNK_LINES", 1)
     assert headway("translate", "run", *options)[1] == first, "chunks change no draw"
 
 
@@ -466,6 +467,7 @@ def test_a_run_file_that_was_cut_off_between_two_lines(fails, workdir):
     shutil.copytree(workdir / "run", workdir / "hurt")
     file = workdir / "hurt" / "run.toml"
     file.write_text(file.read_text().partition("[train]")[0])
+    (workdir / "hurt" / "manifest.json").unlink()
     expected = "hurt/run.toml is damaged (no [search] at its end); restore it from a copy"
     assert fails(1, "translate", "hurt", "inputs.txt") == expected
 
@@ -474,11 +476,11 @@ def test_a_run_file_that_was_cut_off_between_two_lines(fails, workdir):
     ("damage", "message"),
     [
         ("model.safetensors", r"^hurt/model\.safetensors is damaged \(.+\); "),
-        ("run.toml", r"^hurt/run\.toml is damaged \(.+\); restore it from a copy$"),
+        ("run.toml", r"^hurt/run\.toml was changed \(.+\); restore it from a copy, or "),
         ("headway.json", r"^hurt/headway\.json is damaged; restore it from a copy, or train again"),
         (
             "codecs/tokenizer.json",
-            r"^the tokenizer hurt/codecs/tokenizer\.json is damaged \(.+\); ",
+            r"^hurt/codecs/tokenizer\.json was changed \(.+\); restore it from a copy, or ",
         ),
     ],
 )

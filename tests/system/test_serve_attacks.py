@@ -386,9 +386,11 @@ def test_the_last_answers_close_their_connections(start):
         while "stopping" not in server.said():
             time.sleep(0.05)
         late.sendall(BODY[-2:])
-        refused = late.recv(65536)
+        with late.makefile("rb") as file:
+            refused = file.read()  # to the end: the server closes
         os.kill(worker, signal.SIGCONT)
-        answered = waiting.recv(65536)
+        with waiting.makefile("rb") as file:
+            answered = file.read()
     assert refused.startswith(b"HTTP/1.1 503 ")
     assert b'"code": "draining"' in refused
     assert answered.startswith(b"HTTP/1.1 200 ")

@@ -23,7 +23,7 @@ def test_every_other_fact_is_named(tmp_path):
         require_same_environment(run, {"torch": "1", "threads": 4, "device": "cpu"})
     assert str(caught.value) == (
         f"{run.path} cannot go on exactly: threads was 2 and is 4; device was None and is cpu; "
-        "restore that, or add --inexact"
+        "restore that, or add `inexact=True`"
     )
 
 

@@ -165,7 +165,7 @@ def test_damaged_labels_are_an_error(place, tmp_path):
 
     shutil.copytree(place / "bag", tmp_path / "bag")
     (tmp_path / "bag" / "codecs" / "labels.json").unlink()
-    with pytest.raises(RunError, match=r"labels\.json cannot be read"):
+    with pytest.raises(RunError, match=r"labels\.json is missing"):
         api.load(tmp_path / "bag")
 
 

@@ -116,7 +116,7 @@ def test_without_the_engine_its_extra_is_named(places, monkeypatch):
     )
 
 
-REMEDY = "export again with `headway export DIR --to ctranslate2 --out FOLDER`"
+REMEDY = "export the run again"
 
 
 def test_a_folder_without_a_model_of_the_engine(tmp_path):

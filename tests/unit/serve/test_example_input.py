@@ -46,6 +46,7 @@ def test_subwords_that_begin_a_word():
 def test_every_example_can_be_inspected(runs, tmp_path, log):
     shutil.copytree(runs / "mine", tmp_path / "mine")
     (tmp_path / "mine" / "log.jsonl").write_text(log)
+    (tmp_path / "mine" / "manifest.json").unlink()
     validator = RequestValidator("mine", api.load(tmp_path / "mine"), LIMITS)
     [example] = validator.info()["example"]
     assert example == "abca" if "abca" in log else example.strip()
@@ -54,6 +55,7 @@ def test_every_example_can_be_inspected(runs, tmp_path, log):
 def test_a_sample_that_is_too_long_is_left_out(runs, tmp_path):
     shutil.copytree(runs / "mine", tmp_path / "mine")
     samples = [["abc" * 100, "", ""], [" ", "", ""], ["cab", "", ""]]
+    (tmp_path / "mine" / "manifest.json").unlink()
     (tmp_path / "mine" / "log.jsonl").write_text(f'{{"samples": {samples}}}\n'.replace("'", '"'))
     validator = RequestValidator("mine", api.load(tmp_path / "mine"), LIMITS)
     assert validator.info()["example"] == ["cab"]

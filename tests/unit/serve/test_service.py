@@ -104,6 +104,7 @@ def test_the_work_of_a_client_that_has_gone_is_dropped(make, path):
         scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
             "method": "POST",
             "path": path,
             "query_string": b"",

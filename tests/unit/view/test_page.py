@@ -110,7 +110,7 @@ def test_a_page_asks_for_nothing(read, live):
 @pytest.mark.parametrize("own", ["report.css", "inspection.css"])
 def test_every_colour_used_is_defined_for_light_dark_and_paper(own):
     style = "".join(map(asset, ("colours.css", "chart.css", "page.css", own)))
-    not_colours = {"--sans", "--mono", "--mine", "--doubt", "--heads"}
+    not_colours = {"--sans", "--mono", "--mine", "--doubt", "--heads", "--before", "--after"}
     used = set(re.findall(r"var\((--[\w-]+)", style)) - not_colours
     schemes = {"light": "", "dark": "", "paper": ""}
     for block in re.finditer(r"(@media [^{]*\{\s*)?:root \{([^}]*)\}", style):

@@ -136,7 +136,9 @@ def test_an_input_beyond_the_positions_is_said(engine, ours):
 
 
 def test_a_foreign_or_damaged_folder_is_said(ours, tmp_path):
-    with pytest.raises(RunError, match=r"cannot be loaded by CTranslate2 \(.+\); export again"):
+    with pytest.raises(
+        RunError, match=r"cannot be loaded by CTranslate2 \(.+\); export the run again"
+    ):
         CTranslate2Engine(tmp_path)
     shutil.copytree(cached_export(ours), tmp_path / "copy")
     (tmp_path / "copy" / "model.bin").write_bytes(b"damaged")

@@ -311,7 +311,7 @@ def test_settings_that_do_not_go_together():
 
 
 def test_a_model_that_has_not_counted():
-    with refused("this markov model is empty; make it with `count`, or load the tensors of one"):
+    with refused("this markov model is empty; make it with count(), or load the tensors of one"):
         MarkovModel(MarkovConfig(), SIZES).start({"x": torch.zeros(1)})
 
 
