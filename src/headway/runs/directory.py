@@ -338,10 +338,10 @@ def _require_started(path: Path) -> None:
             f"{path} holds a run that was stopped before it started; train into it again"
         )
     if HEADER not in names:
-        raise RunError(
-            f"{path} is not a run directory (it has no {HEADER}); "
-            "give the directory that was `out` in training"
-        )
+        remedy = "give the directory that was `out` in training"
+        if "config.json" in names:
+            remedy = "make a run of a Hugging Face model with `headway import`"
+        raise RunError(f"{path} is not a run directory (it has no {HEADER}); {remedy}")
 
 
 def _parse_header(path: Path, content: bytes) -> tuple[str, dict[str, Any], int]:

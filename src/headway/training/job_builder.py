@@ -68,7 +68,9 @@ def restore_checkpoint(context: TrainingContext, job: TrainingJob) -> None:
     if saved is not None:
         unpack(saved.tensors, job.model, job.updater.optimizer, job.average)
         job.progress = Progress.from_json(saved.state.get("progress", {}))
-        context.display.note(f"continuing after step {saved.step} of {job.total}")
+        is_finished = saved.step >= job.total
+        state = "finished at" if is_finished else "continuing after"
+        context.display.note(f"{state} step {saved.step} of {job.total}")
     if context.group.is_first:
         context.run.log.cut(job.progress.step if saved else -1, context.display.note)
 
@@ -251,7 +253,8 @@ def _warn_of_short_budget(context: TrainingContext, planned: TrainConfig) -> Non
         context.note(
             "Settings",
             f"warning: train.minutes = {planned.minutes:g} allows {planned.steps} updates, and "
-            f"little is learned in so few; {FEW_UPDATES} would take about {needed:.2g} minutes",
+            f"little is learned in so few; {FEW_UPDATES} would take about {needed:.2g} minutes, or "
+            f"lower train.batch_tokens = {planned.batch_tokens} for more updates",
         )
 
 

@@ -86,6 +86,9 @@ def test_open_says_what_is_wrong_with_the_place(tmp_path: Path) -> None:
     assert message_of_open(tmp_path) == foreign
     path.unlink()
     assert message_of_open(tmp_path) == foreign
+    (tmp_path / "config.json").write_text("{}")
+    remedy = "make a run of a Hugging Face model with `headway import`"
+    assert message_of_open(tmp_path) == foreign.replace(hint, remedy)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_a_resumed_job_continues_after_its_checkpoint_and_forgets_later_records(
         torch.equal(value, job.model.state_dict()[name])
         for name, value in fresh.model.state_dict().items()
     )
-    assert context.display.notes == ["continuing after step 2 of 2"]
+    assert context.display.notes == ["finished at step 2 of 2"]
     assert max(record["step"] for record in context.run.log.read()) == 2
 
 

@@ -1,6 +1,7 @@
 """The mapping from fields of a line to columns of the task."""
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 from ...errors import ConfigError, DataError
 
@@ -48,10 +49,20 @@ def _position(
             f"give a number, such as {column} = 1"
         )
     if name not in header:
-        raise DataError(
-            f"{where}: no column {name!r} for {column}; the header has {listed(header)}"
-        )
+        raise DataError(f"{where}: no column {name!r}; {_header_hint(name, column, header)}")
     return header.index(name)
+
+
+def _header_hint(name: str, column: str, header: list[str]) -> str:
+    """Advice about a column that a header does not have."""
+    if len(header) == 1 and ";" in header[0]:
+        return (
+            f"the header is one column, {header[0]!r}; put commas (.csv) or tabs (.tsv) between "
+            "columns"
+        )
+    near = [other for other in header if other.lower() == name.lower()]
+    near = near or get_close_matches(name, header, n=1)
+    return f'the header has {listed(header)}; say which, such as {column} = "{(near or header)[0]}"'
 
 
 def check_width(fields: list[str], width: int, where: str) -> None:

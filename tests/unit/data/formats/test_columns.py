@@ -31,7 +31,20 @@ def test_columns_by_order_name_and_number():
             DataError,
             "f:1: 3 columns where 2 (source, target) were expected; say which, ",
         ),
-        (OPEN, ["a", "b", "c"], DataError, "f:1: no column 'source' for source; the header has a"),
+        (
+            OPEN,
+            ["a", "Source", "c"],
+            DataError,
+            "f:1: no column 'source'; the header has a, Source, c; say which, such as "
+            'source = "Source"',
+        ),
+        (
+            OPEN,
+            ["a;b"],
+            DataError,
+            "f:1: no column 'source'; the header is one column, 'a;b'; put commas (.csv) or tabs "
+            "(.tsv) between columns",
+        ),
         (
             {"source": 4},
             None,

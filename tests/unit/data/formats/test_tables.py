@@ -46,7 +46,9 @@ class TestTsv:
         text = message_of(DataError, rows, "p.tsv", "a\tx\t1\n")
         assert text.startswith("p.tsv:1: 3 columns where 2 (source, target) were expected")
         text = message_of(DataError, rows, "p.tsv", "en\tde\n", source="fr", target="de")
-        assert text == "p.tsv:1: no column 'fr' for source; the header has en, de"
+        assert text == (
+            "p.tsv:1: no column 'fr'; the header has en, de; say which, such as source = \"en\""
+        )
         text = message_of(DataError, rows, "p.tsv", "a\tb\n", source=3, target=1)
         assert text == "p.tsv:1: no column 3 for source; there are 2, counted from 1"
         assert "no column 0" in message_of(DataError, rows, "p.tsv", "a\tb\n", source=0, target=1)
@@ -70,7 +72,9 @@ class TestCsv:
 
     def test_faults(self, rows):
         text = message_of(DataError, rows, "p.csv", "en,de\na,x\n")
-        assert text == "p.csv:1: no column 'source' for source; the header has en, de"
+        assert text == (
+            "p.csv:1: no column 'source'; the header has en, de; say which, such as source = \"en\""
+        )
         text = message_of(DataError, rows, "p.csv", "source,target\na,x,1\n")
         assert text.startswith("p.csv:2: 3 fields where 2 were expected")
         text = message_of(DataError, rows, "p.csv", 'source,target\na,x\n"a,x\nb,y\n')
