@@ -170,6 +170,8 @@ class Manifest:
         if found in versions:
             return None
         path, own = self.folder / name, f"if the change is yours, delete {self.path}"
+        if name == "run.toml":
+            own = f"if you changed only [search], delete {self.path}; other settings need a new run"
         if found is None:
             return f"{path} is missing; restore it from a copy, or {own}"
         expected = versions[-1]
