@@ -23,8 +23,8 @@ def test_a_run_file_edited_by_hand(run: RunDir) -> None:
     (run.path / "run.toml").write_text("task = 'tag'\n")
     assert message_of_open(run) == (
         f"{run.path}/run.toml was changed (it has 13 bytes, headway wrote 19); restore it from a "
-        f"copy, or if you changed only [search], delete {run.path}/manifest.json; other settings need "
-        "a new run"
+        f"copy, or if you changed only [search], delete {run.path}/manifest.json; other settings "
+        "need a new run"
     )
     (run.path / "manifest.json").unlink()
     assert RunDir.open(run.path).read_text("run.toml") == "task = 'tag'\n"
