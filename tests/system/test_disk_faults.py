@@ -42,6 +42,7 @@ class FaultyDisk:
 
     def __init__(self, folder: Path, fault: str = "full", point: int = 0) -> None:
         self.folder, self.fault, self.point = str(folder), fault, point
+        self.is_short = False
         self.shared = mmap.mmap(-1, 8)  # the parent reads the count
 
     @property
@@ -88,7 +89,10 @@ class FaultyDisk:
     def short_open(self, file, mode="r", *arguments, **keywords):
         before = self.count
         opened = self.open(file, mode, *arguments, **keywords)
-        if self.fault == "short" and before < self.point == self.count and "b" in mode:
+        # The due change may be one that writes nothing, such as `Path.touch`.
+        is_due = self.fault == "short" and before < self.count and 0 < self.point <= self.count
+        if is_due and not self.is_short:
+            self.is_short = True
             return ShortFile(opened)
         return opened
 
