@@ -2,24 +2,34 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DataError, InputError
+from ..errors import ConfigError, DataError, InputError
 from .eval_data import corpus_of
 from .input_lines import CHUNK_LINES, OnError, input_chunks, left_out_lines, text_of
-from .options import Cut, Format, Json, Run, Threads, Weights, With, set_threads
+from .options import Cut, Json, Run, Threads, Weights, With, set_threads
 
 if TYPE_CHECKING:
-    from ..data.formats.read import Row
+    from ..data.config import Corpus
     from ..inference.predictor import Predictor
 
 Files = Annotated[
     list[str] | None,
     typer.Argument(metavar="FILE", help="Files of input lines; - or none: standard input."),
+]
+
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="Format of the files. Default: the table format of the extension, as .csv, or else "
+        "lines.",
+    ),
 ]
 
 
@@ -38,7 +48,8 @@ def predict(
 
     Prints one line for each input line, by the task of the run. {lines}. Separate the texts of a
     pair, or question and text, with a tab. --json prints all fields. A blank line stays blank.
-    With --format, files are read as tables with the columns of the training data.
+    Tables, by extension or by --format, have the columns of the training data; the output has one
+    line for each row.
 
     Example: headway predict runs/mine reviews.txt
     """
@@ -110,11 +121,14 @@ def _chunks(
     predictor: "Predictor", files: list[str], form: str | None, on_error: OnError
 ) -> Iterator[tuple[list[str], list[Any]]]:
     """Locations (`file:line`) and the columns of inputs, some thousands at a time."""
-    if form is None:
-        yield from input_chunks(files, on_error, lambda *line: _columns(predictor, *line))
-        return
+    from ..data.formats.read import read
+
     for file in files:
-        rows = _table(predictor, file, form)
+        corpus = _table(predictor, file, form)
+        if corpus is None:
+            yield from input_chunks([file], on_error, lambda *line: _columns(predictor, *line))
+            continue
+        rows = read(corpus, predictor.inputs, Path())
         while chunk := list(islice(rows, CHUNK_LINES)):
             yield [row.where for row in chunk], [row.values for row in chunk]
 
@@ -134,10 +148,33 @@ def _columns(predictor: "Predictor", line: str, location: str, file: str) -> tup
     return fields
 
 
-def _table(predictor: "Predictor", file: str, form: str) -> Iterator["Row"]:
-    from ..data.formats.read import read
+def _table(predictor: "Predictor", file: str, form: str | None) -> "Corpus | None":
+    """The table that a file is by its format or its extension; None for plain lines."""
+    from ..data.config import column_of, format_by_extension
 
-    corpus = corpus_of(predictor, None, None, file, form)
-    for row in read(corpus, predictor.inputs, Path()):
-        if any(map(str.strip, row.values)):
-            yield row
+    name = form or format_by_extension(file)
+    if name is None or name == "lines":
+        return None
+    if file == "-":
+        raise ConfigError(f"--format {name} needs a file; standard input is read as lines")
+    corpus = corpus_of(predictor, None, None, file, name)
+    if name != "tsv":
+        return corpus
+    first = _first_fields(file)
+    entries = {column: column_of(corpus, column) for column in predictor.inputs}
+    has_header = {entry or column for column, entry in entries.items()} <= set(first)
+    if form is None and len(first) == len(entries) and not has_header:
+        return None
+    columns = predictor.task.columns
+    if len(first) == len(columns) and not has_header and not any(entries.values()):
+        positions: dict[str, Any] = {column: n for n, column in enumerate(columns, 1)}
+        return replace(corpus, **positions)
+    return corpus
+
+
+def _first_fields(file: str) -> list[str]:
+    """The fields of the first line that is not blank."""
+    from ..data.formats.lines import lines_or_errors
+
+    lines = (line for line in lines_or_errors(file) if isinstance(line, str))
+    return next((line for line in lines if line.strip()), "").split("\t")

@@ -12,9 +12,12 @@ from typing import Any, TypeVar
 from ..config.messages import shorten
 from ..data.config import Corpus
 from ..data.formats.read import Row, read_whole
+from ..errors import DataError
 from ..metrics.score import Score
 
 Result = TypeVar("Result")
+
+PLACES_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class EvaluationReport:
         notes: lines that explain the scores.
         remarks: lines about the outputs.
         warnings: reasons why the scores may mislead, or could be better.
-        outputs: one for each input; None if nothing is decoded.
+        outputs: one for each row of the test set, empty if the row is left out, or one for each
+            group of rows; None if nothing is decoded.
         digits: decimals of the scores in a table.
     """
 
@@ -90,6 +94,54 @@ def read_rows(corpora: Sequence[Corpus], columns: Sequence[str], root: Path) -> 
     """The rows of all corpora; a running text is one row."""
     for corpus in corpora:
         yield from read_whole(corpus, columns, root)
+
+
+@dataclass(frozen=True)
+class UsableRows:
+    """The rows of a test set that can be scored.
+
+    Attributes:
+        rows: the rows with a text in each column that they need.
+        indices: their indices among all rows.
+        n_all: number of all rows.
+        warnings: a line about the rows that are left out; none if there are none.
+    """
+
+    rows: Sequence[Row]
+    indices: Sequence[int]
+    n_all: int
+    warnings: tuple[str, ...]
+
+    def in_line(self, outputs: Sequence[str]) -> list[str]:
+        """An output for each row of the test set; empty for a row that is left out."""
+        by_row = dict(zip(self.indices, outputs, strict=True))
+        return [by_row.get(row, "") for row in range(self.n_all)]
+
+
+def usable_rows(
+    corpora: Sequence[Corpus], columns: Sequence[str], root: Path, needed: int
+) -> UsableRows:
+    """The rows of all corpora without those that are blank in one of the first `needed` columns.
+
+    Training leaves out the same rows.
+
+    Raises:
+        DataError: no row is left.
+    """
+    rows = list(read_rows(corpora, columns, root))
+    indices = [i for i, row in enumerate(rows) if all(map(str.strip, row.values[:needed]))]
+    usable, names = set(indices), columns[:needed]
+    blank = [row.where for i, row in enumerate(rows) if i not in usable]
+    places = ", ".join(blank[:PLACES_SHOWN]) + (", ..." if len(blank) > PLACES_SHOWN else "")
+    if not rows:
+        raise DataError("the test data have no rows; name other data")
+    if not indices:
+        raise DataError(
+            f"none of the {len(rows)} rows of the test data has {' and '.join(names)} ({places}); "
+            "name other data"
+        )
+    left_out = f"left out {len(blank)} of {len(rows)} rows without {' or '.join(names)} ({places})"
+    return UsableRows([rows[i] for i in indices], indices, len(rows), (left_out,) if blank else ())
 
 
 def timed(compute: Callable[[], Result]) -> tuple[Result, float]:

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from ..arguments import checked
 from ..data.config import Corpus
-from ..data.formats.read import Row
 from ..errors import DataError, InputError
 from ..inspection.build import check_not_blank, inspect_encoder
 from ..inspection.inspection import InspectedOutput, Inspection
@@ -29,9 +28,10 @@ from .evaluation import (
     EvaluationOptions,
     EvaluationReport,
     TimedEvaluation,
-    read_rows,
+    UsableRows,
     scores_to_dict,
     timed,
+    usable_rows,
     warn_of_same_outputs,
 )
 from .input_errors import InputErrors, OnError
@@ -182,8 +182,9 @@ class Predictor(TrainedModel):
     def evaluate_corpora(
         self, corpora: Sequence[Corpus], root: Path, options: EvaluationOptions
     ) -> EvaluationReport:
-        """Compares predictions with references; blank rows of a table are left out."""
-        rows = self._test_rows(corpora, root)
+        """Compares predictions with references; rows with a blank input are left out."""
+        test = self._test_rows(corpora, root)
+        rows = test.rows
         result = self.evaluate(
             [self.input(row.values) for row in rows],
             [row.values[-1] for row in rows],
@@ -196,15 +197,19 @@ class Predictor(TrainedModel):
             result.scores,
             {"n": len(rows), **self.label_space(), "metrics": scores_to_dict(result.scores)},
             ", ".join(filter(None, parts)),
-            warnings=warn_of_same_outputs(result.outputs, [row.values[-1] for row in rows]),
-            outputs=result.outputs,
+            warnings=[
+                *test.warnings,
+                *warn_of_same_outputs(result.outputs, [row.values[-1] for row in rows]),
+            ],
+            outputs=test.in_line(result.outputs),
             digits=self.digits,
         )
 
     def time_evaluation(
         self, corpora: Sequence[Corpus], root: Path, metric: str, tokenized: bool
     ) -> TimedEvaluation:
-        rows = self._test_rows(corpora, root)
+        test = self._test_rows(corpora, root)
+        rows = test.rows
         inputs = [self.input(row.values) for row in rows]
         references, places = [row.values[-1] for row in rows], [row.where for row in rows]
         self.check(inputs, references, places)
@@ -222,11 +227,13 @@ class Predictor(TrainedModel):
 
         texts = [" ".join(row.values[:-1]) for row in rows]
         speed = len(rows) / seconds
-        return TimedEvaluation(score, len(rows), "inputs", speed, self.nouns[0], texts)
+        return TimedEvaluation(
+            score, len(rows), "inputs", speed, self.nouns[0], texts, test.warnings
+        )
 
-    def _test_rows(self, corpora: Sequence[Corpus], root: Path) -> list[Row]:
-        rows = read_rows(corpora, self.task.columns, root)
-        return [row for row in rows if any(value.strip() for value in row.values)]
+    def _test_rows(self, corpora: Sequence[Corpus], root: Path) -> UsableRows:
+        """The rows with an input; `check` refuses those without a reference."""
+        return usable_rows(corpora, self.task.columns, root, needed=len(self.inputs))
 
     def check(
         self, inputs: Sequence[Any], references: Sequence[str], places: Sequence[str] | None = None

@@ -38,11 +38,12 @@ from .evaluation import (
     EvaluationOptions,
     EvaluationReport,
     TimedEvaluation,
+    UsableRows,
     grouped,
-    read_rows,
     scores_to_dict,
     timed,
     ungrouped,
+    usable_rows,
     warn_of_same_outputs,
 )
 from .input_errors import InputErrors, OnError
@@ -214,10 +215,14 @@ class Translator(TrainedModel):
     def evaluate_corpora(
         self, corpora: Sequence[Corpus], root: Path, options: EvaluationOptions
     ) -> EvaluationReport:
-        """Translates the sources and compares the outputs with the references."""
+        """Translates the sources and compares the outputs with the references.
+
+        Rows without source or target are left out.
+        """
         config = self.search_config(**options.search)
-        rows = read_rows(corpora, self.task.columns, root)
-        sources, references, places = grouped(rows) if options.group else ungrouped(rows)
+        test = self._test_rows(corpora, root)
+        arrange = grouped if options.group else ungrouped
+        sources, references, places = arrange(test.rows)
         result = self.evaluate(
             sources,
             references,
@@ -227,7 +232,7 @@ class Translator(TrainedModel):
             places=places,
             **options.search,
         )
-        warnings = []
+        warnings = [*test.warnings]
         if result.unproven:
             warnings.append(
                 f"{result.unproven} of {len(sources)} outputs are not proven to be the best within "
@@ -249,14 +254,15 @@ class Translator(TrainedModel):
             f"{len(sources)} lines, {method}, alpha {config.alpha:g}",
             remarks=["strange outputs: " + ", ".join(f"{name} {count}" for name, count in counts)],
             warnings=warnings,
-            outputs=result.outputs,
+            outputs=result.outputs if options.group else test.in_line(result.outputs),
         )
 
     def time_evaluation(
         self, corpora: Sequence[Corpus], root: Path, metric: str, tokenized: bool
     ) -> TimedEvaluation:
         """The score and speed of the run's own search."""
-        rows = list(read_rows(corpora, self.task.columns, root))
+        test = self._test_rows(corpora, root)
+        rows = test.rows
         sources, references = ([row.values[i] for row in rows] for i in (0, 1))
         # Refusing a long line here would waste a trained run.
         translations, seconds = timed(
@@ -271,7 +277,14 @@ class Translator(TrainedModel):
 
         n_tokens = sum(len(translation.outputs[0].tokens) for translation in translations)
         speed = n_tokens / seconds
-        return TimedEvaluation(score, len(rows), "inputs", speed, "output tokens", sources)
+        return TimedEvaluation(
+            score, len(rows), "inputs", speed, "output tokens", sources, test.warnings
+        )
+
+    def _test_rows(self, corpora: Sequence[Corpus], root: Path) -> UsableRows:
+        """The rows with source and target."""
+        columns = self.task.columns
+        return usable_rows(corpora, columns, root, needed=len(columns))
 
     @checked
     def attention(self, source: str, target: str | None = None) -> Attention:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from headway.cli import main
-from headway.data.config import DataConfig
+from headway.data.config import Corpus, DataConfig
 
 
 class Lengths:
@@ -98,12 +98,70 @@ def test_long_files_are_read_in_chunks_and_typed_lines_at_once(use, capsys, monk
     ]
 
 
-def test_a_table_is_read_by_its_columns_and_blank_rows_are_left_out(use, capsys):
+def test_a_table_is_read_by_its_columns_and_keeps_its_blank_rows(use, capsys):
     predictor = use(Lengths("text"))
     Path("table").write_text("value,text\n1,one\n2,\n3,three\n")
     assert main(["predict", "run", "table", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "3 characters\n\n5 characters\n"
     assert predictor.calls[0][0] == ["one", "three"]
     assert predictor.calls[0][2] == ["table:2", "table:4"]
+    assert main(["predict", "run", "table", "--format", "csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[1]) == {"text": ""}
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("a.csv", "value,text\n1,one\n3,three\n"),
+        ("a.tsv", "value\ttext\n1\tone\n3\tthree\n"),
+        ("a.TAB", "one\t1\nthree\t3\n"),  # no header: the columns of the task
+        ("a.tsv", "\none\nthree\n"),  # the inputs alone
+        ("a.tsv", "text\none\nthree\n"),
+        ("a.jsonl", '{"text": "one"}\n{"text": "three", "value": 2}\n'),
+        ("a.conll", "one A\n\nthree B\n"),
+    ],
+)
+def test_the_extension_determines_the_format(use, capsys, file, content):
+    predictor = use(Lengths("text"))
+    Path(file).write_text(content)
+    assert main(["predict", "run", file]) == 0
+    assert predictor.calls[0][0] == ["one", "three"]
+
+
+def test_a_format_of_lines_overrules_the_extension(use, capsys):
+    predictor = use(Lengths("text"))
+    Path("a.csv").write_text("one, two\n")
+    assert main(["predict", "run", "a.csv", "--format", "lines"]) == 0
+    assert predictor.calls[0][0] == ["one, two"]
+
+
+def test_pairs_need_no_header(use, capsys):
+    predictor = use(Lengths("text", "text2"))
+    Path("a.tsv").write_text("a\tb\n")
+    Path("b.tsv").write_text("c\td\t2\n")
+    assert main(["predict", "run", "a.tsv", "b.tsv"]) == 0
+    assert [inputs for inputs, *_ in predictor.calls] == [["a+b"], ["c+d"]]
+
+
+def test_lines_may_have_names_of_columns_elsewhere(use, capsys):
+    """A run that names its columns still reads a file with the inputs alone."""
+    predictor = use(Lengths("text"))
+    predictor.columns_as_trained = True
+    corpus = Corpus(file="train.tsv", text="review", label="stars")
+    predictor.config = SimpleNamespace(data=DataConfig(train=corpus))
+    Path("a.tsv").write_text("one\n")
+    Path("b.tsv").write_text("stars\treview\n5\tthree\n")
+    assert main(["predict", "run", "a.tsv", "b.tsv"]) == 0
+    assert [inputs for inputs, *_ in predictor.calls] == [["one"], ["three"]]
+
+
+def test_a_table_is_no_standard_input(use, capsys, monkeypatch):
+    use(Lengths("text"))
+    monkeypatch.setattr(sys, "stdin", None)  # is not read
+    assert main(["predict", "run", "--format", "tsv"]) == 2
+    assert capsys.readouterr().err == (
+        "headway: error: --format tsv needs a file; standard input is read as lines\n"
+    )
 
 
 def test_a_blank_line_has_its_columns_alone_in_json(use, capsys):

@@ -10,6 +10,7 @@ from headway import api
 from headway.compare.by_length import ByLength
 from headway.compare.evaluate import ScoringOptions, evaluate_run
 from headway.data.config import Corpus
+from headway.inference.evaluation import EvaluationOptions
 from headway.tasks.answer import AnswerConfig
 from headway.training import loop
 from headway.training.config import TrainConfig
@@ -74,3 +75,16 @@ def test_a_comparison_judges_them(predictors):
         assert found.lower_is_better == (metric == "mse")
         assert sum(part.n for part in found.by_length) == found.n
     assert evaluate_run(predictors / "answer").score.value == 100.0
+
+
+def test_rows_without_an_input_are_left_out(predictors):
+    model = headway.load(predictors / "regress")
+    row = (predictors / "value.tsv").read_text("utf-8").splitlines()[-1]
+    (predictors / "blank.tsv").write_text(f"{row}\n\t7\n\n{row}\n", "utf-8")
+    corpora = [Corpus(file="blank.tsv")]
+    report = model.evaluate_corpora(corpora, predictors, EvaluationOptions())
+    warning = "left out 2 of 4 rows without text (blank.tsv:2, blank.tsv:3)"
+    assert warning in report.warnings
+    assert report.record["n"] == 2
+    assert [bool(output) for output in report.outputs] == [True, False, False, True]
+    assert model.time_evaluation(corpora, predictors, "mse", False).notes == (warning,)

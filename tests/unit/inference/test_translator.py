@@ -8,8 +8,9 @@ import pytest
 import headway
 from headway import TranslationRequest, api
 from headway.data.codecs.text import TextCodec, TextConfig
-from headway.data.config import DataConfig
+from headway.data.config import Corpus, DataConfig
 from headway.errors import ConfigError, DataError
+from headway.inference.evaluation import EvaluationOptions
 from headway.interop.export import export
 from headway.models.recurrent import RecurrentConfig
 from headway.models.transformer import TransformerConfig
@@ -431,3 +432,33 @@ def test_ctranslate2_finds_the_same(model):
 def test_a_text_alone_is_no_list(model):
     with pytest.raises(TypeError, match=r"; write \['one big dog'\]$"):
         model.translate("one big dog")
+
+
+# Test sets
+
+
+def test_blank_rows_are_no_right_answers(model, folder):
+    lines = (folder / "pairs.tsv").read_text("utf-8").splitlines()[:4]
+    (folder / "whole.tsv").write_text("\n".join(lines), "utf-8")
+    (folder / "blank.tsv").write_text("\n".join([lines[0], "", *lines[1:], "one\t", ""]), "utf-8")
+    reports, timings = [], []
+    for name in ("whole.tsv", "blank.tsv"):
+        corpora = [Corpus(file=name)]
+        options = EvaluationOptions(["exact"], search={"beam": 1})
+        reports.append(model.evaluate_corpora(corpora, folder, options))
+        timings.append(model.time_evaluation(corpora, folder, "exact", tokenized=False))
+    whole, blank = reports
+    assert blank.record == whole.record
+    assert blank.record["n"] == 4
+    assert blank.outputs == [whole.outputs[0], "", *whole.outputs[1:], ""]
+    warning = "left out 2 of 6 rows without source or target (blank.tsv:2, blank.tsv:6)"
+    assert warning in blank.warnings
+    assert (timings[1].n, timings[1].notes, timings[0].notes) == (4, (warning,), ())
+    assert timings[1].score(None) == timings[0].score(None)
+
+
+def test_blank_rows_are_left_out_of_groups(model, folder):
+    (folder / "groups.tsv").write_text("one dog\tdog\n\none dog\t\none dog\tdog one\n", "utf-8")
+    options = EvaluationOptions(["exact"], group=True, search={"beam": 1})
+    report = model.evaluate_corpora([Corpus(file="groups.tsv")], folder, options)
+    assert (report.record["n"], len(report.outputs)) == (1, 1)
