@@ -361,6 +361,10 @@ class Task(IndependentColumns, ABC):
             DataError: the model could not learn from them.
         """
 
+    def remarks(self, store: Store) -> list[str]:
+        """Lines about prepared training data for the log: likely mistakes, detected schemes."""
+        return []
+
     @abstractmethod
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None

@@ -48,6 +48,10 @@ class Classify(TextPrediction):
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "labels": list(self.labels.labels)}
 
+    def remarks(self, store: Store) -> list[str]:
+        labels, _ = store["label"].take(np.arange(len(store)))
+        return self.labels.suspicions(np.bincount(labels, minlength=len(self.labels)))
+
     def objective(self, model: Any, label_smoothing: float) -> "LabelLoss":
         return LabelLoss(model, label_smoothing)
 

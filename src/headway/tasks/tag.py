@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ..data.codecs.tags import TagCodec
+from ..data.codecs.tags import MistypedTagError, TagCodec
 from ..data.codecs.text import Codec, TextCodec, TextConfig, fit_codec
 from ..data.codecs.words import WordsCodec, first_tokens
 from ..data.collate import source_batch
 from ..data.config import DataConfig
 from ..data.store import Store
-from ..errors import batch_in_memory
+from ..errors import DataError, batch_in_memory
 from ..metrics.entities import TAG_METRICS, Reading, tag_accuracy
 from ..metrics.score import Score
 from ..models import VocabularySizes
@@ -30,6 +30,8 @@ from .base import Batch, EncoderObjective, Rows, Task, device_of, size_of
 from .text_prediction import PredictionValidator
 from .viterbi import best_sequence
 
+NEAR = 3
+"""Words shown on each side of a mistyped tag."""
 IGNORED = -100
 """The label of tokens without a tag: all but the first token of each word."""
 
@@ -58,16 +60,16 @@ class Tag(Task):
 
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
         """Trains the tokenizer on the sentences; collects the tags and infers their scheme."""
-        tags = TagCodec.fit(row[1] for row in rows())
+        tags = _fit_tags(rows)
         sentences = (" ".join(row[0].split()) for row in rows())
         return self.with_codecs(fit_codec(sentences, text, reads=True), tags)
 
     def adopt_codecs(self, folder: Path, rows: Rows) -> Self:
-        tags = TagCodec.fit(row[1] for row in rows())
+        tags = _fit_tags(rows)
         return self.with_codecs(TextCodec.load(folder / "tokenizer.json", reads=True), tags)
 
     def with_classes_of(self, rows: Rows) -> Self:
-        return self.with_codecs(self.codec, TagCodec.fit(row[1] for row in rows()))
+        return self.with_codecs(self.codec, _fit_tags(rows))
 
     def save_codecs(self, folder: Path) -> None:
         """Writes `tokenizer.json` and `tags.json`."""
@@ -99,6 +101,9 @@ class Tag(Task):
             "tags": list(self.tags.tags),
             "scheme": self.tags.scheme,
         }
+
+    def remarks(self, store: Store) -> list[str]:
+        return [f"{len(self.tags)} tags, {self.tags.scheme}"]
 
     def batch(
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
@@ -159,6 +164,17 @@ class Tag(Task):
         is_strict = name == "strict_f1" or scheme == "plain"
         reading: Reading = scheme if is_strict else "lenient"
         return metric.function(outputs, references, reading, resamples)
+
+
+def _fit_tags(rows: Rows) -> TagCodec:
+    """The codec of the training data's tags; a mistyped tag is shown in its sentence."""
+    try:
+        return TagCodec.fit(row[1] for row in rows())
+    except MistypedTagError as error:
+        words, tags = next(row for row in rows() if error.tag in row[1].split())
+        at = tags.split().index(error.tag)
+        near = " ".join(words.split()[max(0, at - NEAR) : at + NEAR + 1])
+        raise DataError(f"{error} ({error.tag!r} is in: {near})") from None
 
 
 class TagLoss(EncoderObjective):

@@ -123,7 +123,8 @@ def _prepare(
     )
     task.check(prepared.store)
     context.examples[key] = len(prepared.store)
-    for line in prepared.report():
+    remarks = task.remarks(prepared.store) if key == "train" else []
+    for line in [*prepared.report(), *remarks]:
         context.note("Data", f"{key}: {line}")
     return prepared
 

@@ -159,3 +159,19 @@ def test_the_families_that_fit():
     able = {name for name, family in FAMILIES.items() if TASKS["tag"]().fits(family)}
     assert able == {"encoder", "recurrent_encoder", "unilm"}
     assert RunConfig(DATA, task="tag").model.family == "encoder"
+
+
+def test_a_mistyped_tag_is_shown_in_its_sentence(tmp_path):
+    rows = [*ROWS * 20, ("he said that Ann saw Bob there", "O O O PER O I-X O")]
+    with pytest.raises(DataError) as error:
+        made(tmp_path, rows=rows)
+    assert str(error.value).startswith("1 of 167 words of the training data have a tag other than")
+    assert str(error.value).endswith(" ('PER' is in: he said that Ann saw Bob there)")
+    task, _ = made(tmp_path)
+    with pytest.raises(DataError, match=r"\('PER' is in: he said that Ann saw Bob there\)$"):
+        task.with_classes_of(lambda: iter(rows))
+
+
+def test_the_number_of_tags_and_their_scheme_are_noted(tmp_path):
+    task, prepared = made(tmp_path)
+    assert task.remarks(prepared.store) == ["3 tags, iob1"]

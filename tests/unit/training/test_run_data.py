@@ -5,8 +5,10 @@ import json
 import pytest
 from training_cases import Recorder, config_of, make_context
 
+from headway.data.codecs.text import TextConfig
 from headway.data.config import DataConfig
 from headway.errors import DataError, RunError
+from headway.run_config import RunConfig
 from headway.training.run_data import prepare_codecs, prepare_data
 
 
@@ -74,3 +76,15 @@ def test_changed_data_are_refused_by_name_and_taken_if_told_to(folder, context):
     training, _ = prepare_data(context, task, inexact=True)
     assert len(training.store) == 17
     assert context.run.read_text("data.json") != before
+
+
+def test_suspicious_labels_of_the_training_data_are_noted(folder):
+    lines = ["aw\tyes\n"] * 3 + ["bw\tno\n"] * 3 + ["cw\tNo\n"]
+    (folder / "data" / "labels.tsv").write_text("".join(lines), "utf-8")
+    data = DataConfig(train="labels.tsv", valid="labels.tsv", root=str(folder / "data"))
+    config = RunConfig(task="classify", data=data, text=TextConfig(kind="characters"))
+    context = make_context(folder, config)
+    prepare_data(context, prepare_codecs(context), inexact=False)
+    noted = [line for line in context.notes["Data"] if "differs" in line]
+    assert noted == ["train: label 'No' (1 example) differs from 'no' (3) only in case"]
+    assert noted[0] in context.display.notes

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -80,6 +80,32 @@ class LabelCodec:
         hint = name_hint(near[0] if near else None, self.labels)
         return f"the training data have no label {label!r}; {hint}"
 
+    def suspicions(self, counts: np.ndarray) -> list[str]:
+        """Lines about labels that are probably mistakes.
+
+        Args:
+            counts: the number of examples of each label.
+        """
+        n_examples, n_labels = int(counts.sum()), int((counts > 0).sum())
+        if (counts == 1).sum() * 2 > n_examples:
+            return [f"{n_labels} labels for {n_examples} examples: is another column the label?"]
+        lines = [
+            f"label {label!r} ({n} example{'s' * (n != 1)}) differs from {other!r} ({n_other}) "
+            f"only in {_difference(label, other)}"
+            for (label, n), (other, n_other) in self._variants(counts)
+        ]
+        more = len(lines) - SHOWN
+        return lines[:SHOWN] + ([f"{more} more labels differ only so"] if more > 0 else [])
+
+    def _variants(self, counts: np.ndarray) -> Iterator[tuple[tuple[str, int], tuple[str, int]]]:
+        """Labels that differ from a more frequent one only in case or white space, with it."""
+        frequent: dict[str, tuple[str, int]] = {}
+        for number in np.argsort(-counts, kind="stable").tolist():
+            label = self.labels[number], int(counts[number])
+            other = frequent.setdefault("".join(label[0].split()).casefold(), label)
+            if other != label:
+                yield label, other
+
     def fingerprint(self) -> str:
         return hashlib.blake2b(json.dumps(self.labels).encode(), digest_size=16).hexdigest()
 
@@ -96,6 +122,14 @@ class LabelCodec:
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise RunError(f"{path} is no list of labels; restore it from a copy")
         return cls(labels)
+
+
+def _difference(label: str, other: str) -> str:
+    """In what two labels differ that are equal but for case and white space."""
+    if label.casefold() == other.casefold():
+        return "case"
+    is_space = "".join(label.split()) == "".join(other.split())
+    return "white space" if is_space else "case and white space"
 
 
 def name_hint(near: str | None, names: Sequence[str]) -> str:

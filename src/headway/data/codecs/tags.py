@@ -3,12 +3,14 @@
 The scheme of entities is detected in the training data: `bio` (`B-X` begins every entity, `I-X`
 continues it) or `iob1` (`I-X` does both, `B-X` occurs only after another entity of type X). The
 numbers always stand for `bio`, where the meaning of a tag does not depend on its neighbours;
-decoded tags have the scheme of the training data. Tags without prefixes are `plain`.
+decoded tags have the scheme of the training data. Tags without prefixes are `plain`. A few such
+tags among those of entities are mistakes.
 """
 
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,15 +20,29 @@ import numpy as np
 
 from ...errors import DataError, RunError
 from ..store import Column, integers
-from .labels import name_hint
+from .labels import SHOWN, name_hint
 
 Scheme = Literal["bio", "iob1", "plain"]
 
 OUTSIDE = "O"
 MOST = 1 << 12
 """The most tags; a column with more is probably not the tags."""
+MOST_MISTAKES = 0.05
+"""Entity tags with this share of other words, or more, are plain tags; with fewer, mistyped."""
 _ENTITY = re.compile(r"O|[BI](-.+)?")
 _OTHER_SCHEMES = re.compile(r"O|[BIESLU]-.+")  # BIOES, BILOU and their like
+
+
+class MistypedTagError(DataError):
+    """Entity tags and a few others.
+
+    Attributes:
+        tag: the most frequent of the others.
+    """
+
+    def __init__(self, tag: str, message: str) -> None:
+        super().__init__(message)
+        self.tag = tag
 
 
 class TagCodec:
@@ -52,28 +68,30 @@ class TagCodec:
 
         Raises:
             DataError: there is only one tag, there are too many, or the scheme is unknown.
+            MistypedTagError: a few tags are not of the scheme of the others.
         """
-        names: set[str] = set()
+        counts: Counter[str] = Counter()
         begins: set[str] = set()  # prefixes of tags after a tag of another type
         for sentence in sentences:
             tags = sentence.split()
-            names.update(tags)
+            counts.update(tags)
             begins.update(
                 tag[0]
                 for tag, before in zip(tags, [OUTSIDE, *tags], strict=False)
                 if tag != OUTSIDE and type_of(tag) != type_of(before)
             )
-            if len(names) > MOST:
+            if len(counts) > MOST:
                 raise DataError(
                     f"the training data have more than {MOST} different tags; is another column "
                     "the tags?"
                 )
+        names = set(counts)
         if len(names) == 1:
             raise DataError(
                 f"all words of the training data have the tag {names.pop()!r}, and there is "
                 "nothing to tell apart; give sentences with other tags"
             )
-        scheme = _scheme(names, begins)
+        scheme = _scheme(counts, begins)
         return cls(sorted(names) if scheme == "plain" else _entity_tags(names), scheme)
 
     @classmethod
@@ -195,15 +213,34 @@ def _entity_tags(tags: set[str]) -> list[str]:
     return [OUTSIDE, *(prefix + name for name in types for prefix in "BI")]
 
 
-def _scheme(tags: set[str], begins: set[str]) -> Scheme:
-    if all(map(_ENTITY.fullmatch, tags)):
+def _scheme(counts: Counter[str], begins: set[str]) -> Scheme:
+    if all(map(_ENTITY.fullmatch, counts)):
         return "bio" if "B" in begins else "iob1"
-    if all(map(_OTHER_SCHEMES.fullmatch, tags)) and any(
-        tag.startswith(("B-", "I-")) for tag in tags
-    ):
-        strange = min(tag for tag in tags if tag[0] in "ESLU")
+    if not any(tag.startswith(("B-", "I-")) for tag in counts):
+        return "plain"
+    if all(map(_OTHER_SCHEMES.fullmatch, counts)):
+        strange = min(tag for tag in counts if tag[0] in "ESLU")
         raise DataError(
             f"the training data have the tag {strange!r} beside B- and I-, which looks like BIOES "
             "or BILOU; expected BIO or IOB1, convert the tags"
         )
+    _check_mistyped(counts)
     return "plain"
+
+
+def _check_mistyped(counts: Counter[str]) -> None:
+    """Refuses a few other tags among those of entities."""
+    known = (_ENTITY, _OTHER_SCHEMES)
+    others = Counter(
+        {tag: n for tag, n in counts.items() if not any(p.fullmatch(tag) for p in known)}
+    )
+    if OUTSIDE not in counts or others.total() >= MOST_MISTAKES * counts.total():
+        return
+    shown = ", ".join(f"{tag!r} ({n})" for tag, n in others.most_common(SHOWN))
+    more = ", ..." if len(others) > SHOWN else ""
+    raise MistypedTagError(
+        others.most_common(1)[0][0],
+        f"{others.total()} of {counts.total()} words of the training data have a tag other than O, "
+        f"B-... and I-...: {shown}{more}; fix these tags, or, if the tags are not of entities, "
+        "rename those with B- and I-",
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ...errors import DataError
-from .columns import check_width, counted, pick
+from .columns import Columns, counted, pick
 from .format import CorpusFiles, FileFormat, Row
 from .lines import read_lines
 
@@ -12,23 +12,29 @@ def read_conll(corpus: CorpusFiles) -> Iterator[Row]:
     """One row per sentence; the fields of each column are joined by single spaces.
 
     Without numbers, the last column is the last of the file and the others are its first. Lines
-    that start with -DOCSTART- are skipped.
+    that start with -DOCSTART- are skipped; all others have as many fields as the first.
     """
     name = corpus.name
     sentence: list[list[str]] = []
-    start = number = 0
+    picks: list[int] = []
+    start = first = width = 0
     for number, line in enumerate(read_lines(corpus.path, name), 1):
         if line.startswith("-DOCSTART-"):
             continue
         if line.strip():
+            where = f"{name}:{number}"
+            fields = _fields(line, where)
+            if not picks:
+                first, width = number, len(fields)
+                picks = _picks(corpus.columns, width, where)
+            _check_width(len(fields), width, first, where)
             start = start or number
-            sentence.append(_fields(line, f"{name}:{number}"))
-            check_width(sentence[-1], len(sentence[0]), f"{name}:{number}")
+            sentence.append(fields)
         elif sentence:
-            yield _row(corpus, sentence, f"{name}:{start}")
+            yield _row(sentence, picks, f"{name}:{start}")
             sentence, start = [], 0
     if sentence:
-        yield _row(corpus, sentence, f"{name}:{start}")
+        yield _row(sentence, picks, f"{name}:{start}")
 
 
 def _fields(line: str, where: str) -> list[str]:
@@ -43,16 +49,33 @@ def _fields(line: str, where: str) -> list[str]:
     return fields
 
 
-def _row(corpus: CorpusFiles, sentence: list[list[str]], where: str) -> Row:
-    width, columns = len(sentence[0]), corpus.columns
-    if all(entry is None for entry in columns.values()):
-        if width < len(columns):
-            raise DataError(
-                f"{where}: {counted(width, 'column')} where {', '.join(columns)} were expected"
-            )
-        picks = [*range(len(columns) - 1), width - 1 if len(columns) > 1 else 0]
-    else:
-        picks = pick(columns, None, width, where)
+def _check_width(n_fields: int, width: int, first: int, where: str) -> None:
+    """Refuses a line with more or fewer fields than the first."""
+    if n_fields == width:
+        return
+    question = (
+        "is a tag missing?"
+        if n_fields == width - 1
+        else "is a separator missing or inside the word?"
+    )
+    raise DataError(
+        f"{where}: {counted(n_fields, 'field')} where {width} were expected (as in line {first}); "
+        f"{question}"
+    )
+
+
+def _picks(columns: Columns, width: int, where: str) -> list[int]:
+    """The position of each column, from 0."""
+    if any(entry is not None for entry in columns.values()):
+        return pick(columns, None, width, where)
+    if width < len(columns):
+        raise DataError(
+            f"{where}: {counted(width, 'column')} where {', '.join(columns)} were expected"
+        )
+    return [*range(len(columns) - 1), width - 1 if len(columns) > 1 else 0]
+
+
+def _row(sentence: list[list[str]], picks: list[int], where: str) -> Row:
     return Row(tuple(" ".join(fields[i] for fields in sentence) for i in picks), where)
 
 

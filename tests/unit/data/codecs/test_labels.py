@@ -64,6 +64,28 @@ def test_complaints(codec):
     )
 
 
+def test_labels_that_differ_only_in_case_or_white_space_are_suspicious():
+    codec = LabelCodec(["Account", "So  so", "account", "other", "so so", "soso"])
+    assert codec.suspicions(np.array([1, 5, 212, 40, 30, 2])) == [
+        "label 'So  so' (5 examples) differs from 'so so' (30) only in case and white space",
+        "label 'soso' (2 examples) differs from 'so so' (30) only in white space",
+        "label 'Account' (1 example) differs from 'account' (212) only in case",
+    ]
+    letters = LabelCodec.fit("abcdefghijklABCDEFGHIJKL")
+    lines = letters.suspicions(np.full(24, 9))
+    assert (len(lines), lines[-1]) == (11, "2 more labels differ only so")
+
+
+def test_labels_of_one_example_each_are_suspicious():
+    codec = LabelCodec.fit(["a", "A", "b", "c"])  # c only in the validation data
+    line = "3 labels for 3 examples: is another column the label?"
+    assert codec.suspicions(np.array([1, 1, 1, 0])) == [line]
+    assert LabelCodec(["a", "b", "c"]).suspicions(np.array([1, 1, 2])) == []
+    codec = LabelCodec(["a", "b", "c", "d"])
+    line = "4 labels for 5 examples: is another column the label?"
+    assert codec.suspicions(np.array([1, 2, 1, 1])) == [line]
+
+
 def prepared(text, codec, folder):
     (folder / "a.tsv").write_text(text, "utf-8")
     codecs = {"text": fit_codec(["a b"], TextConfig(kind="words")), "label": codec}

@@ -124,3 +124,23 @@ def test_what_cannot_be_learned():
         TagCodec.fit(["B-X E-X S-X O"])
     with pytest.raises(DataError, match=r"more than 4096 different tags; is another column the"):
         TagCodec.fit(map(str, range(5000)))
+
+
+def test_a_few_tags_of_no_scheme_among_those_of_entities_are_mistakes():
+    many = ["B-PER I-PER O O O"] * 20
+    with pytest.raises(DataError) as error:
+        TagCodec.fit([*many, "B-PER PER o", "o O E-PER"])
+    assert str(error.value) == (
+        "3 of 106 words of the training data have a tag other than O, B-... and I-...: 'o' (2), "
+        "'PER' (1); fix these tags, or, if the tags are not of entities, rename those with B- and "
+        "I-"
+    )
+    for mistake in ("0", "b-PER", "B_PER", "B-"):
+        with pytest.raises(DataError, match=rf"1 of 101 words .*: '{mistake}' \(1\); fix"):
+            TagCodec.fit([*many, mistake])
+
+
+def test_more_than_a_few_tags_of_no_scheme_are_plain_tags():
+    assert TagCodec.fit(["B-PER I-PER O O O"] * 19 + ["PER o 0 x y"]).scheme == "plain"
+    assert TagCodec.fit(["B-side I-beam"] * 50 + ["roof"]).scheme == "plain"  # no tag is O
+    assert TagCodec.fit(["O O O"] * 50 + ["roof"]).scheme == "plain"  # neither B- nor I-

@@ -28,6 +28,24 @@ def test_tabs(rows):
     assert values(rows("p.conll.gz", "a\tX\r\nb\tY\r\n")) == [("a b", "X Y")]
 
 
+def test_a_line_without_its_tag_is_named_wherever_it_is(rows):
+    for faulty in ("a X\nb Y\n\nc\nd Z\n", "-DOCSTART- -X- O\na X\n\nc\n\nd Z\n"):
+        text = message_of(DataError, rows, "p.conll", faulty)
+        number = 1 + faulty.split("\n").index("c")
+        first = 1 + faulty.split("\n").index("a X")
+        assert text == (
+            f"p.conll:{number}: 1 field where 2 were expected (as in line {first}); "
+            "is a tag missing?"
+        )
+    text = message_of(DataError, rows, "p.conll", "a\nb Y\n")
+    assert text == "p.conll:1: 1 column where source, target were expected"
+    text = message_of(DataError, rows, "p.conll", "a X\n\nNew York Y\n")
+    assert text == (
+        "p.conll:3: 3 fields where 2 were expected (as in line 1); is a separator missing or "
+        "inside the word?"
+    )
+
+
 def test_faults(rows):
     text = message_of(DataError, rows, "p.conll", "a X\nb\n")
     assert text.startswith("p.conll:2: 1 field where 2 were expected")
