@@ -50,7 +50,8 @@ class Classify(TextPrediction):
 
     def remarks(self, store: Store) -> list[str]:
         labels, _ = store["label"].take(np.arange(len(store)))
-        return self.labels.suspicions(np.bincount(labels, minlength=len(self.labels)))
+        counts = np.bincount(labels, minlength=len(self.labels))
+        return [f"warning: {line}" for line in self.labels.suspicions(counts)]
 
     def objective(self, model: Any, label_smoothing: float) -> "LabelLoss":
         return LabelLoss(model, label_smoothing)

@@ -45,6 +45,8 @@ def prepare_data(
     is_new = held_out and not (context.run.path / DATA).exists()
     check = LeakCheck(held_out, task.codecs, context.root) if is_new else None
     training = _prepare(context, task, "train", context.config.data.max_length, check)
+    for line in task.remarks(training.store):
+        context.note("Data", line)
     # The other part of the training data has no longer examples than this one.
     longest = context.config.data.max_length if _is_split(context) else None
     validation = _prepare(context, task, "valid", longest, None) if "valid" in held_out else None
@@ -123,8 +125,7 @@ def _prepare(
     )
     task.check(prepared.store)
     context.examples[key] = len(prepared.store)
-    remarks = task.remarks(prepared.store) if key == "train" else []
-    for line in [*prepared.report(), *remarks]:
+    for line in prepared.report():
         context.note("Data", f"{key}: {line}")
     return prepared
 

@@ -86,5 +86,5 @@ def test_suspicious_labels_of_the_training_data_are_noted(folder):
     context = make_context(folder, config)
     prepare_data(context, prepare_codecs(context), inexact=False)
     noted = [line for line in context.notes["Data"] if "differs" in line]
-    assert noted == ["train: label 'No' (1 example) differs from 'no' (3) only in case"]
+    assert noted == ["warning: label 'No' (1 example) differs from 'no' (3) only in case"]
     assert noted[0] in context.display.notes
