@@ -27,6 +27,9 @@ UNPACKED_RATIO, UNPACKED_BYTES = 250, 64 << 20
 a ratio of 3 to 20, gzip's largest is 1030."""
 VOCABULARY_SIZE = 1 << 24
 """The most ids of a tokenizer; the largest ones of the field have a few hundred thousand."""
+TOKENIZER_STEPS = 16
+"""The most steps of a normalizer, pre-tokenizer or decoder; each may double the length of a text.
+The largest of the field have about eight."""
 MODEL_SIZE = 1 << 20
 """The largest width, number of layers or heads of a model."""
 

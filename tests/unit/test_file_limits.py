@@ -29,6 +29,8 @@ from headway.file_limits import (
 from headway.models.transformer import TransformerConfig
 from headway.run_config import RunConfig
 from headway.text import Tokenizer
+from headway.text.config import TokenizerConfig
+from headway.text.train import train_tokenizer
 
 
 def test_the_length_of_a_line_is_a_setting(monkeypatch):
@@ -157,6 +159,17 @@ def test_an_id_of_two_thousand_million_builds_no_list(tmp_path):
         f"{file} is not a tokenizer (an id is 2000000000; expected less than {VOCABULARY_SIZE}); "
         "expected a tokenizer.json of the library tokenizers"
     )
+
+
+def test_a_text_is_not_doubled_again_and_again(tmp_path):
+    file = tmp_path / "tokenizer.json"
+    train_tokenizer(["a b"], TokenizerConfig(kind="bpe")).save(file)
+    content = json.loads(file.read_text())
+    steps = content["pre_tokenizer"]["pretokenizers"]
+    steps += [steps[-1]] * 100  # each makes two bytes of one that is not ASCII
+    file.write_text(json.dumps(content))
+    with pytest.raises(RunError, match=rf"pre_tokenizer has {len(steps)} steps; expected at most"):
+        Tokenizer.load(file)
 
 
 def test_depth_and_numbers_of_json():

@@ -66,6 +66,7 @@ class Tokenizer:
         ids = range(max(size, max(pieces) + 1))
         if len(ids) > VOCABULARY_SIZE:
             raise ValueError(f"it has {len(ids)} ids; expected at most {VOCABULARY_SIZE}")
+        tokenizer_json.check_steps(content)
         self._pieces = [pieces.get(i, vocabulary_name(f"unused {i}")) for i in ids]
         named = {self._pieces[i] for i in specials.values()}
         self._special_pieces = tokenizer_json.special_pieces(content) | named

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Set
 from typing import Any, Literal
 
 from ..errors import RunError
-from ..file_limits import VOCABULARY_SIZE
+from ..file_limits import TOKENIZER_STEPS, VOCABULARY_SIZE
 from .config import Kind
 from .pretokenize import CONTINUES
 from .special_tokens import vocabulary_name
@@ -71,6 +71,24 @@ def check_ids(content: Any) -> None:
     largest = max((index for index in ids if isinstance(index, int)), default=0)
     if largest >= VOCABULARY_SIZE:
         raise ValueError(f"an id is {largest}; expected less than {VOCABULARY_SIZE}")
+
+
+def check_steps(content: Content) -> None:
+    """Refuses many steps, of which each may double the length of a text.
+
+    Raises:
+        ValueError: there are too many.
+    """
+    for name in ("normalizer", "pre_tokenizer", "decoder"):
+        n = _n_steps(content.get(name))
+        if n > TOKENIZER_STEPS:
+            raise ValueError(f"its {name} has {n} steps; expected at most {TOKENIZER_STEPS}")
+
+
+def _n_steps(step: Content | None) -> int:
+    groups = (step or {}).get
+    parts = groups("normalizers") or groups("pretokenizers") or groups("decoders")
+    return 1 if parts is None else sum(map(_n_steps, parts))
 
 
 def special_pieces(content: Content) -> set[str]:
