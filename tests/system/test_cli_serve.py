@@ -140,11 +140,15 @@ def test_sigterm_lets_it_finish_what_is_under_way(serve):
     found = []
     texts = [WORDS[n % len(WORDS)] * 3 for n in range(20)]
     asking = threading.Thread(target=lambda: found.append(server.translate(*texts, beam=16)))
+    [worker] = children(server.process.pid)
+    os.kill(worker, signal.SIGSTOP)  # or it may be done before anybody looks
     asking.start()
     server.wait_for_work()
-    code, said = server.stop()
+    server.process.send_signal(signal.SIGTERM)
+    os.kill(worker, signal.SIGCONT)
+    _, said = server.process.communicate(timeout=300)
     asking.join()
-    assert code == 0
+    assert server.process.returncode == 0
     assert said.splitlines()[-1] == "headway: stopped"
     assert [one["source"] for one in found[0].json()["results"]] == texts
     with pytest.raises(httpx2.ConnectError):

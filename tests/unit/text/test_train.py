@@ -198,10 +198,12 @@ def test_a_signal_is_heard_while_the_library_works():
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         library.pthread_mutex_lock(lock)  # for ever: signals do not end it
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever ran before
     try:
         with pytest.raises(KeyboardInterrupt):
             train._run_in_thread(deaf)
     finally:
+        signal.signal(signal.SIGINT, before)
         library.pthread_mutex_unlock(lock)
 
 
