@@ -10,7 +10,7 @@ from contextlib import contextmanager
 LONGEST_LINE = 2000
 """Characters of a line of a message; messages quote files of others."""
 ENDING = 500
-"""Of a longer line the beginning stays, and so many characters of its end, with the remedy."""
+"""A longer line keeps its beginning and this many characters of its end, which has the remedy."""
 # Control characters, other line ends, and marks that change the direction of a line.
 _INVISIBLE = [*range(10), *range(11, 32), *range(127, 160)]
 _INVISIBLE += [*range(0x2028, 0x202F), *range(0x2066, 0x206A)]

@@ -21,7 +21,7 @@ JSON_BYTES = 256 << 20
 NESTING = 64
 """The deepest nesting of JSON and TOML, and the most parts of a dotted key."""
 NUMBER_BITS = 1000
-"""Of a whole number, so that it is also a floating-point number."""
+"""The most bits of a whole number; with these it can still become a floating-point number."""
 UNPACKED_RATIO, UNPACKED_BYTES = 250, 64 << 20
 """A packed file that unpacks to more bytes may unpack to at most so many times its size; text has
 a ratio of 3 to 20, gzip's largest is 1030."""

@@ -1,7 +1,7 @@
 """The server process: its socket, its signals, its shutdown.
 
 On SIGTERM or SIGINT the server accepts nothing new, finishes the requests it has and exits with 0;
-a second SIGINT does not wait. A client that does not go on with its header, or does not read its
+a second SIGINT does not wait. A client that does not finish its header, or does not read its
 response, is disconnected. uvicorn is an extra and imported where it is used.
 """
 

@@ -20,7 +20,7 @@ from .text import TextCodec
 NOWHERE = (-1, -1)
 """The span of a question without an answer, in the store."""
 LARGEST = np.iinfo(np.int32).max
-"""Of a position in the store."""
+"""The largest position that the store can hold."""
 EXAMPLE = '[{"text": "Paris", "answer_start": 17}], or [] where there is none'
 SHOWN = 40
 

@@ -17,7 +17,7 @@ CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.
 GENERATION = "generation_config.json"
 COPY = "copy it from its origin again"
 MOST_DIMENSIONS = 8
-"""Of a tensor; torch computes with up to 64, and no weight has more than 4."""
+"""The most dimensions of a tensor. torch allows 64; no weight has more than 4."""
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
 
 

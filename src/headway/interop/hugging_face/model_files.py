@@ -171,7 +171,7 @@ def _check_size(config: Any, vocabularies: VocabularySizes, n_weights: int, wher
 
 
 def _n_numbers(config: Any, vocabularies: VocabularySizes) -> int:
-    """Of a model and of its table of positions, which a formula may give."""
+    """The number of numbers in a model and in its position table, which a formula may compute."""
     with torch.device("meta"):  # shapes without memory
         model = FAMILIES[config.family].build(config, vocabularies)
     tensors = (*model.parameters(), *model.buffers())
