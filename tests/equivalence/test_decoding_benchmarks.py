@@ -26,10 +26,10 @@ n_heads = 2
 encoder_layers = 1
 decoder_layers = 1
 [train]
-steps = 60
+steps = 200
 batch_tokens = 256
 lr = 5e-3
-evaluate_every = 60
+evaluate_every = 200
 [search]
 max_ratio = 0
 max_extra = 12  # one limit for all: peers have one for a batch
