@@ -5,7 +5,7 @@ default settings until it gets small ones here.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from equivalence_vectors import VARIANTS as VECTORS
+from equivalence_vectors import dressed, has_fixed_size, sizes_of_vectors
 
 from headway.data.collate import pair_batch
 from headway.models import FAMILIES, SequenceModel, VocabularySizes
@@ -167,12 +169,31 @@ class Case:
 
     @property
     def abilities(self) -> frozenset[str]:
-        declared = FAMILIES[self.family].abilities
-        return declared - {"attend"} if self.settings.get("attention") == "none" else declared
+        abilities = FAMILIES[self.family].abilities
+        if self.settings.get("attention") == "none":
+            abilities -= {"attend"}
+        if self.settings.get("pooling") == "all":  # its head is not for single states
+            abilities -= {"read"}
+        return abilities
 
     @property
     def has_source(self) -> bool:
         return FAMILIES[self.family].source != "none"
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether its source is tokens, not vectors."""
+        return "input" not in self.settings
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether all sources are padded to one size."""
+        return not self.has_tokens and has_fixed_size(self.name)
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """Heads of an encoder."""
+        return ("linear", "masked_next") if self.has_tokens else ("linear",)
 
     @property
     def counts(self) -> bool:
@@ -200,12 +221,17 @@ class Case:
         settings = {**SMALL.get(self.family, {}), **self.settings}
         if hasattr(family.config, "dropout"):
             settings = {"dropout": dropout, **settings}
+        if not self.has_tokens:
+            sizes = sizes_of_vectors(sizes, self.name, self.settings)
         torch.manual_seed(seed)
-        model: Any = family.build(family.config(**settings).resolve(100, sizes), sizes)
+        config = family.config(**settings).resolve(100, sizes)
+        model: Any = family.build(config, sizes)
         with torch.no_grad():
             for parameter in model.parameters():
                 # Gains and biases start at 1 and 0, where a mistake with them would not show.
                 parameter.add_(0.1 * torch.randn_like(parameter))
+        if not self.has_tokens:
+            model = dressed(model, vocabulary, sizes, config.input)
         return model.eval()
 
     @cache  # noqa: B019  (a handful of cases, for one test session)
@@ -260,19 +286,44 @@ CASES = [
     Case("bag counts", "bag", {"weighting": "counts", "ngrams": (1, 3)}),
     *(Case(f"transformer {n}", "transformer", given) for n, given in TRANSFORMER_SCORES.items()),
     *(Case(f"recurrent {n}", "recurrent", given) for n, given in RECURRENT_SCORES.items()),
+    *(
+        Case(f"{family} {name}", family, given)
+        for family, variants in VECTORS
+        for name, given in variants.items()
+    ),
 ]
+
+
+def fitting(abilities: Sequence[str], only: Callable[[Case], bool]) -> list[Case]:
+    return [case for case in CASES if case.abilities >= set(abilities) and only(case)]
 
 
 def equivalence(
     column: str, *abilities: str, only: Callable[[Case], bool] = lambda case: True
 ) -> pytest.MarkDecorator:
     """Parametrises a test over the cases that can do what it needs: cells of one column."""
-    fitting = [case for case in CASES if case.abilities >= set(abilities) and only(case)]
     return pytest.mark.parametrize(
         "case",
         [
             pytest.param(case, id=case.name, marks=pytest.mark.equivalence(case.name, column))
-            for case in fitting
+            for case in fitting(abilities, only)
+        ],
+    )
+
+
+def equivalence_of_heads(column: str, *abilities: str) -> pytest.MarkDecorator:
+    """The same, over each case and each of its heads."""
+    return pytest.mark.parametrize(
+        ("case", "head"),
+        [
+            pytest.param(
+                case,
+                head,
+                id=f"{case.name}-{head}",
+                marks=pytest.mark.equivalence(case.name, column),
+            )
+            for case in fitting(abilities, lambda case: True)
+            for head in case.heads
         ],
     )
 
@@ -383,6 +434,7 @@ __all__ = [
     "Case",
     "differ",
     "equivalence",
+    "equivalence_of_heads",
     "has_gradients",
     "has_source",
     "is_family",

@@ -36,12 +36,16 @@ _LABEL_LOOP = "as for the other families: two processes know an objective, not w
 _FITTED = "it is fitted at once, without updates"
 _NOTHING = "without attention there is nothing to look at"
 _COUNTED = "what is counted once has no updates to accumulate"
+_FORECASTS = "the mean of forecasts is the work of their task, in unit/tasks"
 _FORMULAS = "compared with the formulas, in fractions and dictionaries or by hand, in unit/models"
 
+_VECTORS = (
+    "its layers are compared as a model of tokens, its input module with the formulas, in unit/nn"
+)
 _UNILM = "its variant of BERT's layers is compared; the rest is that of the encoder"
 
 STEPPING = ("cached", "prefix", "greedy", "wide", "best", "terms", "drawn", "forced")
-COMPARED_FAMILIES = ("recurrent", "recurrent_decoder", "recurrent_encoder", "bag")
+COMPARED_FAMILIES = ("recurrent", "recurrent_decoder", "recurrent_encoder", "bag", "ridge")
 COMPARED = (
     "transformer",
     "transformer post-norm",
@@ -74,10 +78,14 @@ def blanks(case: Case) -> dict[str, str]:
         found["edges"] = _NO_SOURCE
     if not is_stepped:
         found |= dict.fromkeys(STEPPING, _NO_STEP) | {"procs": _LABEL_LOOP}
+    if "forecast" in case.abilities:
+        found["ensemble"] = _FORECASTS
     if case.counts:
         fitted = dict.fromkeys(("accum", "procs", "resumed"), _FITTED)
         found |= {"accum": _COUNTED} if is_stepped else fitted
-    if case.name not in COMPARED and case.family not in COMPARED_FAMILIES:
+    if not case.has_tokens:
+        found["refer"] = _VECTORS
+    elif case.name not in COMPARED and case.family not in COMPARED_FAMILIES:
         found["refer"] = _FORMULAS if case.counts else _UNILM if case.name == "unilm" else _PART
     return found
 

@@ -453,7 +453,7 @@ def check_pairs(theirs, ours):
         decoder_input_ids=batch["tgt_in"],
     )
     src_valid, valid = batch["src_valid"], batch["tgt_valid"]
-    memory = ours.encode(batch["src"], src_valid)
+    memory, _ = ours.encode({"src": batch["src"], "src_valid": src_valid})
     expected = found.encoder_last_hidden_state
     torch.testing.assert_close(memory[src_valid], expected[src_valid], **CLOSE)
     logits = ours.output(ours(batch))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from ..lazy_table import LazyTable
-from .family import EncoderModel, Family, OutputLayer, SequenceModel, VocabularySizes
+from .family import EncoderModel, Family, OutputLayer, SequenceModel, Vectors, VocabularySizes
 
 FAMILIES: LazyTable[Family] = LazyTable(
     __name__,
@@ -22,6 +22,9 @@ FAMILIES: LazyTable[Family] = LazyTable(
         "recurrent_encoder": ".recurrent_encoder:RECURRENT_ENCODER",
         "encoder": ".encoder:ENCODER",
         "unilm": ".unilm:UNILM",
+        "naive": ".counting.floors:NAIVE",
+        "seasonal": ".counting.floors:SEASONAL",
+        "ridge": ".counting.ridge:RIDGE",
     },
 )
 
@@ -44,6 +47,7 @@ __all__ = [
     "Family",
     "OutputLayer",
     "SequenceModel",
+    "Vectors",
     "VocabularySizes",
     "build_model",
 ]

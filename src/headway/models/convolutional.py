@@ -8,11 +8,10 @@ descent, but Adam's steps do not depend on the scale of a gradient.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Lt
 from torch import Tensor, nn
-from torch.nn.functional import embedding
 
 from ..nn import masks
 from ..nn.convolution import (
@@ -24,16 +23,17 @@ from ..nn.convolution import (
 )
 from ..nn.decoding import DecoderState
 from ..nn.dropout import Dropout
-from ..nn.positions import LearnedPositions, Sinusoidal
-from .family import (
-    Family,
-    OutputLayer,
-    SequenceModel,
-    Size,
-    VocabularySizes,
+from ..nn.inputs import VectorInputConfig
+from ..nn.positions import LearnedPositions, NoPositions, Sinusoidal
+from .embeddings import (
+    embed,
+    is_grid,
     make_embeddings,
+    read_source,
+    resolve_input,
     resolve_share,
 )
+from .family import Family, OutputLayer, SequenceModel, Size, VocabularySizes
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,12 @@ class ConvolutionalConfig:
     share: Literal["auto", "all", "target", "none"] = "auto"
     """Which embeddings are one matrix: source, target and output (`all`), target and output
     (`target`) or none; `auto` shares all when the vocabulary is shared."""
+    input: VectorInputConfig | None = None
+    """For vectors in place of tokens: how the encoder reads them."""
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "ConvolutionalConfig":
-        return replace(self, share=resolve_share(self.share, vocabularies))
+        share = resolve_share(self.share, vocabularies)
+        return replace(self, share=share, input=resolve_input(self.input, vocabularies))
 
 
 class Convolutional(SequenceModel):
@@ -72,10 +75,12 @@ class Convolutional(SequenceModel):
         D, k, dropout = config.d_model, config.kernel, config.dropout
         self.config = config
         self.scale = math.sqrt(D)
-        source, target, final = make_embeddings(config.share, vocabularies, D)
-        self.source_embedding, self.target_embedding = source, target
+        source, target, final = make_embeddings(config, vocabularies)
+        self.source_embedding: Any = source  # (V, D), or a module that reads vectors
+        self.target_embedding: Any = target
         self.output = OutputLayer(final, bias=True)
-        self.source_positions, self.target_positions = self._positions(), self._positions()
+        self.source_positions = self._positions(is_grid(vocabularies.vectors))
+        self.target_positions = self._positions()
         self.dropout = Dropout(dropout)
         # The paper's linear maps between embeddings and convolutions; here all widths are equal.
         self.source_in, self.source_out = make_linear(D, D, 1.0 - dropout), make_linear(D, D)
@@ -89,26 +94,28 @@ class Convolutional(SequenceModel):
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Teacher-forced hidden states (B, T, D), computed as one step of one hypothesis."""
-        memory = self.encode(batch["src"], batch["src_valid"])
-        mask = masks.padding(batch["src_valid"])
+        key, value, valid = self.encode(batch)
         tokens = batch["tgt_in"][:, None]
-        hidden, _ = self.decode(tokens, memory, mask, self._before(memory[0]))
+        hidden, _ = self.decode(tokens, (key, value), masks.padding(valid), self._before(key))
         return hidden[:, 0]
 
-    def encode(self, src: Tensor, src_valid: Tensor) -> tuple[Tensor, Tensor]:
-        """src (B, S) -> keys `z` and values `z + e` for all layers of the decoder, (B, 1, S, D).
+    def encode(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Keys `z` and values `z + e` for all layers of the decoder, and their mask.
 
         The paper multiplies each context by `sqrt(m)` for m source tokens, because a mean of m
         vectors has 1/m of their variance. Scaling the values once is equivalent.
+
+        Shape: -> (B, 1, S, D) twice, (B, S).
         """
-        embedded = self._embed(src, self.source_embedding, self.source_positions, 0)
+        embedded, valid = read_source(batch, self.source_embedding, self.scale)
+        embedded = self.dropout(self.source_positions(embedded, 0))
         x = self.source_in(embedded)
         for layer in self.encoder:
-            x = layer(x, src_valid)
+            x = layer(x, valid)
         key = self.source_out(x)
-        root = src_valid.sum(1)[:, None, None].sqrt().to(key.dtype)
+        root = valid.sum(1)[:, None, None].sqrt().to(key.dtype)
         value = (key + embedded) * (HALF * root)
-        return key[:, None], value[:, None]
+        return key[:, None], value[:, None], valid
 
     def decode(
         self,
@@ -118,7 +125,8 @@ class Convolutional(SequenceModel):
         past: ConvolutionCache,
     ) -> tuple[Tensor, ConvolutionCache]:
         """tokens (B, N, t) -> hidden (B, N, t, D) and the cache that includes them."""
-        embedded = self._embed(tokens, self.target_embedding, self.target_positions, past.length)
+        embedded = embed(tokens, self.target_embedding, self.scale)
+        embedded = self.dropout(self.target_positions(embedded, past.length))
         x, inputs = self.target_in(embedded), []
         for layer, earlier in zip(self.decoder, past.inputs, strict=True):
             x, recent = layer(x, earlier, embedded, memory, mask)
@@ -129,8 +137,8 @@ class Convolutional(SequenceModel):
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         """Encodes the source, once per sentence."""
-        key, value = self.encode(batch["src"], batch["src_valid"])
-        memory = {"key": key, "value": value, "valid": batch["src_valid"]}
+        key, value, valid = self.encode(batch)
+        memory = {"key": key, "value": value, "valid": valid}
         state = DecoderState(memory, {"past": self._before(key)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
@@ -147,20 +155,17 @@ class Convolutional(SequenceModel):
         shape = (key.size(0), 1, self.config.kernel - 1, key.size(-1))
         return ConvolutionCache([key.new_zeros(shape) for _ in self.decoder], 0)
 
-    def _embed(self, tokens: Tensor, weight: Tensor, positions: nn.Module, offset: int) -> Tensor:
-        return self.dropout(positions(embedding(tokens, weight) * self.scale, offset))
-
-    def _positions(self) -> nn.Module:
+    def _positions(self, are_given: bool = False) -> nn.Module:
         c = self.config
         if c.positions == "learned":
             return LearnedPositions(c.d_model, c.max_positions)
-        return Sinusoidal(c.d_model)
+        return NoPositions() if are_given else Sinusoidal(c.d_model)
 
 
 CONVOLUTIONAL = Family(
     "convolutional",
     ConvolutionalConfig,
     Convolutional,
-    frozenset({"step", "score", "attend"}),
+    frozenset({"step", "score", "attend", "vectors", "values"}),
     encoder=("encoder.", "source_"),
 )

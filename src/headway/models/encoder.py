@@ -6,20 +6,24 @@ heads in `heads.py`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import torch
 from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
+from ..errors import DataError
 from ..file_limits import MODEL_SIZE
 from ..nn import masks
 from ..nn.dropout import Dropout
-from ..nn.pooling import Pooler, Squash, mean_pool
+from ..nn.inputs import VectorInput, VectorInputConfig
+from ..nn.pooling import Pooler, Squash, all_states, mean_pool
 from ..nn.positions import PositionIds
-from .family import Family, VocabularySizes, make_embedding
+from .counting.ridge import MOST_INPUTS, RidgeConfig, Shortcut, n_inputs
+from .embeddings import embed, is_grid, make_source, read_source, resolve_input
+from .family import EncoderModel, Family, Vectors, VocabularySizes, make_embedding
 from .heads import AnyEncoder, attach_head
 from .transformer_layers import (
     Activation,
@@ -37,6 +41,7 @@ Preset = Literal[
     "small",
     "base",
     "big",
+    "series",
     "bert-tiny",
     "bert-mini",
     "bert-small",
@@ -125,19 +130,87 @@ class EncoderConfig(EncoderSettings):
     """Encoder-only Transformer."""
 
     family: Literal["encoder"] = "encoder"
+    pooling: Literal["auto", "mean", "first", "all"] = "auto"  # type: ignore[assignment]
+    """The vector of an input: the `mean` of all states, the state of the `first` token, or, for
+    vectors of one length, `all` states one after the other. `auto` is `first` for BERT, else
+    `mean`."""
+    input: VectorInputConfig | None = None
+    """For vectors in place of tokens: how the model reads them."""
+    shortcut: bool | None = None
+    """For forecasts: adds a linear function of the window to the output. Training starts with the
+    ridge regression of the training windows, and the layers learn what it lacks. Default: true, if
+    a window has at most 8,192 inputs for it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pooling == "all" and self.pooler:
+            raise ValueError(
+                'pooling = "all" gives all states to the head, and pooler = true has a layer for '
+                "one; set pooler = false"
+            )
+
+    def _has_shortcut(self, vectors: Vectors | None) -> bool:
+        """Whether the model has a shortcut.
+
+        Raises:
+            ValueError: it is set, and there is nothing to forecast, or too much.
+        """
+        n = n_inputs(RidgeConfig(), vectors) if vectors is not None and vectors.targets else 0
+        if self.shortcut and not 0 < n <= MOST_INPUTS:
+            raise ValueError(
+                f"shortcut = true is for forecasts with at most {MOST_INPUTS} inputs of a window, "
+                f"and this model has {n}; leave it out"
+            )
+        return 0 < n <= MOST_INPUTS if self.shortcut is None else self.shortcut
+
+    def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> Self:
+        """The settings with every size, and `input` for vectors."""
+        if not all(_size_of(vocabularies)):
+            got = "of several lengths" if vocabularies.vectors else "tokens"
+            if self.pooling == "all":
+                raise ValueError(
+                    f'pooling = "all" needs vectors of one length, and these are {got}; set '
+                    'pooling = "mean" or "first"'
+                )
+        resolved = replace(
+            super().resolve(n_examples, vocabularies), input=resolve_input(self.input, vocabularies)
+        )
+        resolved = replace(resolved, shortcut=self._has_shortcut(vocabularies.vectors))
+        if vocabularies.vectors is None:
+            return resolved
+        if self.segments and not self.preset.startswith("bert-"):
+            raise ValueError(
+                f"segments = {self.segments} is for pairs of texts, and this task reads vectors; "
+                "leave it out"
+            )
+        return replace(resolved, segments=0)
+
+
+def _size_of(vocabularies: VocabularySizes) -> tuple[int, ...]:
+    """The size of all inputs; 0 in an axis without a fixed length."""
+    return vocabularies.vectors.size if vocabularies.vectors else (0,)
 
 
 class TransformerBackbone(nn.Module):
-    """Embeddings, layers and pooling, from resolved settings."""
+    """Embeddings, layers and pooling, from resolved settings.
 
-    def __init__(self, config: EncoderSettings, size: int) -> None:
+    Attributes:
+        width: of the vector of a text.
+    """
+
+    def __init__(self, config: EncoderSettings, vocabularies: VocabularySizes) -> None:
         super().__init__()
         c: Any = config  # resolved: no size is None
         self.config = config
         make = LayerMaker(config)
         self.embed_scale = make.embed_scale
-        self.embedding = make_embedding(size, c.d_model, make.embed_std)
-        self.positions = make.positions()
+        # (V, D), or a module that reads vectors
+        self.embedding: Any = make_source(c, vocabularies, make.embed_std)
+        self.width: int = c.d_model
+        if c.pooling == "all":
+            assert isinstance(self.embedding, VectorInput)  # `resolve` has made sure
+            self.width *= self.embedding.length
+        self.positions = make.positions(is_grid(vocabularies.vectors))
         self.segments = make_embedding(c.segments, c.d_model, 0.02) if c.segments else None
         self.embedding_norm = make.embedding_norm()
         self.dropout = Dropout(c.dropout)
@@ -148,39 +221,66 @@ class TransformerBackbone(nn.Module):
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """States of the tokens (B, S, D) and a vector of each text (B, D)."""
-        valid = batch["src_valid"]
-        x = self.embed(batch["src"], batch.get("segment"))
+        x, valid = self.read(batch)
         mask, bias = sequence_mask_and_bias(self.position_bias, masks.padding(valid))
         for layer in self.layers:
             x = layer(x, mask, bias)
         states = self.norm(x)
-        is_first = self.config.pooling == "first"
-        pooled = states[:, 0] if is_first else mean_pool(states, valid)
-        return states, self.pooler(pooled)
+        return states, self.pooler(self._pool(states, valid))
 
-    def embed(
-        self, tokens: Tensor, segment: Tensor | None, position_ids: PositionIds = 0
-    ) -> Tensor:
-        """tokens and segment (..., T) -> (..., T, D); without `segment` all are in the first."""
-        x = embedding(tokens, self.embedding) * self.embed_scale
+    def read(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """The input of the first layer (B, S, D), and its mask (B, S)."""
+        x, valid = read_source(batch, self.embedding, self.embed_scale)
         if self.segments is not None:
-            segment = torch.zeros_like(tokens) if segment is None else segment
-            # A model with one segment (RoBERTa) uses it for both texts of a pair.
-            x = x + embedding(segment.clamp(max=self.segments.size(0) - 1), self.segments)
+            x = self._add_segments(x, batch.get("segment", torch.zeros_like(batch["src"])))
+        return self._finish(x, 0), valid
+
+    def embed(self, tokens: Tensor, segment: Tensor, position_ids: PositionIds = 0) -> Tensor:
+        """tokens and segment (..., T) -> (..., T, D)."""
+        x = embed(tokens, self.embedding, self.embed_scale)
+        if self.segments is not None:
+            x = self._add_segments(x, segment)
+        return self._finish(x, position_ids)
+
+    def _add_segments(self, x: Tensor, segment: Tensor) -> Tensor:
+        assert self.segments is not None
+        # A model with one segment (RoBERTa) uses it for both texts of a pair.
+        return x + embedding(segment.clamp(max=self.segments.size(0) - 1), self.segments)
+
+    def _finish(self, x: Tensor, position_ids: PositionIds) -> Tensor:
         return self.dropout(self.embedding_norm(self.positions(x, position_ids)))
+
+    def _pool(self, states: Tensor, valid: Tensor) -> Tensor:
+        """The vector of each input. Shape: (B, S, D), (B, S) -> (B, width)."""
+        if self.config.pooling == "first":
+            return states[:, 0]
+        if self.config.pooling == "mean":
+            return mean_pool(states, valid)
+        if states.size(1) * states.size(2) != self.width:
+            raise DataError(
+                f"an input has {states.size(1)} patches, and this model reads "
+                f"{self.width // states.size(2)}; give it inputs of the length of its training data"
+            )
+        return all_states(states, valid)
 
 
 def build(config: EncoderSettings, vocabularies: VocabularySizes) -> AnyEncoder:
     """The encoder with its head, from resolved settings."""
-    backbone = TransformerBackbone(config, vocabularies.source)
+    backbone = TransformerBackbone(config, vocabularies)
     norm = LayerMaker(config).norm()
-    return attach_head(backbone, vocabularies, config.dropout or 0.0, config.activation, norm)
+    model = attach_head(backbone, vocabularies, config.dropout or 0.0, config.activation, norm)
+    if getattr(config, "shortcut", False) and isinstance(model, EncoderModel):
+        assert vocabularies.vectors is not None  # `resolve` has made sure
+        values = vocabularies.vectors.targets * vocabularies.vectors.horizon
+        model.shortcut = Shortcut(vocabularies, values)
+        nn.init.zeros_(model.output.weight)  # the layers add nothing to it at first
+    return model
 
 
 ENCODER = Family(
     "encoder",
     EncoderConfig,
     build,
-    frozenset({"read", "classify", "attend"}),
+    frozenset({"read", "classify", "attend", "vectors"}),
     encoder=("backbone.",),
 )

@@ -1,7 +1,7 @@
 """The contract of model families: the row `Family`, and base classes of the models that it builds.
 
-Also the output layer and the embeddings that most families use. The families themselves are one
-file each; losses and search are in other rooms.
+Also the output layer. The families themselves are one file each; their embeddings and inputs are in
+`embeddings.py`, losses and search in other rooms.
 """
 
 from abc import abstractmethod
@@ -20,10 +20,35 @@ from ..nn.dropout import Dropout
 
 Size = Annotated[int, Ge(1), Le(MODEL_SIZE)]
 Head = Literal["linear", "words", "masked", "masked_next", "none"]
-Ability = Literal["step", "score", "attend", "classify", "read"]
+Ability = Literal["step", "score", "attend", "classify", "read", "vectors", "values", "forecast"]
 
 BACKBONE = "backbone"
 """Attribute of encoder models that has all but the head."""
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors that a model reads in place of tokens.
+
+    Attributes:
+        features: numbers of a vector.
+        size: `(length,)` if all inputs have one length, `(0,)` if lengths differ; `(height, width)`
+            for a grid.
+        future: steps at the end of a series that are to be forecast; only covariates are known.
+        season: steps of a season of a series.
+        targets: of a forecast, how many of the first features are forecast; 0 for other tasks.
+        horizon: of a forecast, how many steps.
+        patch: steps of a patch, unless the run file sets `model.input.patch`; 0 leaves it to the
+            size.
+    """
+
+    features: int
+    size: tuple[int, ...]
+    future: int = 0
+    season: int = 1
+    targets: int = 0
+    horizon: int = 0
+    patch: int = 0
 
 
 @dataclass(frozen=True)
@@ -35,12 +60,19 @@ class VocabularySizes:
             at each position; `masked_next` also predicts whether the second of two texts follows
             the first; `none` is the backbone alone; `words` builds a model that decodes, in
             families that do both.
+        vectors: of the source, if it has no tokens; `source` is 0 then.
+        target_features: numbers of a vector that a decoder reads in place of a token; 0 if it
+            reads tokens.
+        target_outputs: numbers that such a decoder writes at each step.
     """
 
     source: int
     target: int
     shared: bool
     head: Head = "linear"
+    vectors: Vectors | None = None
+    target_features: int = 0
+    target_outputs: int = 0
 
 
 def _nothing() -> None:
@@ -57,14 +89,17 @@ class Family:
         build: makes the module from resolved settings.
         abilities: `step` (can be searched), `score` (teacher-forced log probabilities), `attend`
             (has attention weights to inspect), `classify` (predicts labels), `read` (is an
-            `EncoderModel`: a state of each token and a vector of each text).
+            `EncoderModel`: a state of each token and a vector of each text), `vectors` (its source
+            may be vectors), `values` (its decoder may read and write vectors), `forecast`
+            (predicts the numbers of a horizon).
         learns: by gradient, or by counting the training data once.
         source: whether a batch must have a source (`needed`), may have one (`optional`), or has
             none (`none`), as for a language model.
         count: makes a counting model from resolved settings and examples: token sequences that end
-            with EOS, or pairs of a sequence and a label index. It may iterate over them several
-            times. The model keeps its counts in buffers; `build` makes the same model with empty
-            buffers, and loading replaces them, whatever their shapes.
+            with EOS, pairs of a sequence and a label index, or batches of windows to forecast. It
+            may iterate over them several times. The model keeps its counts in buffers; `build`
+            makes the same model with empty buffers, and loading replaces them, whatever their
+            shapes.
         require: raises `MissingExtra` if training needs a package that is not installed.
         encoder: prefixes of the names of weights that are used for the source only.
     """
@@ -83,9 +118,9 @@ class Family:
 class SequenceModel(nn.Module):
     """A model that decodes sequences. Its output layer is separate, for losses without full logits.
 
-    A batch has `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`. A
-    language model has no source and takes the batch size from any tensor of the batch. `start` and
-    `step` are those of `nn.decoding.StepModel`.
+    A batch has `src (B, S)`, `src_valid (B, S)` and, for teacher forcing, `tgt_in (B, T)`; vectors
+    in place of tokens add an axis. A language model has no source and takes the batch size from any
+    tensor of the batch. `start` and `step` are those of `nn.decoding.StepModel`.
 
     Attributes:
         is_one_stream: whether source and target form one sequence, the target after the source.
@@ -112,7 +147,8 @@ class EncoderModel(nn.Module):
     `segment (B, S)` is 0 in the first and 1 in the second. Counting models have `logits` only.
 
     Args:
-        backbone: from a batch to a state of each token (B, S, D) and a vector of each text (B, D).
+        backbone: from a batch to a state of each token (B, S, D) and a vector of each text (B, D);
+            its `width` is that of the vector.
         n_outputs: number of logits, such as one per label.
         dropout: rate before the output layer.
     """
@@ -123,7 +159,9 @@ class EncoderModel(nn.Module):
         c: Any = backbone.config
         self.config = c
         self.dropout = Dropout(dropout)
-        self.output = OutputLayer(make_embedding(n_outputs, c.d_model), bias=True)
+        width: Any = backbone.width
+        self.output = OutputLayer(make_embedding(n_outputs, width), bias=True)
+        self.shortcut: nn.Module | None = None
 
     def forward(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """States of the tokens (B, S, D) and a vector of each text (B, D), from the backbone."""
@@ -133,7 +171,11 @@ class EncoderModel(nn.Module):
     def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Logits of each text (B, V)."""
         logits: Tensor = self.output(self.dropout(self(batch)[1]))
-        return logits
+        if self.shortcut is None:
+            return logits
+        values: Tensor = self.shortcut(batch)
+        # Of several quantiles of a value, each gets the same.
+        return logits + values.repeat_interleave(logits.size(1) // values.size(1), dim=1)
 
     def token_logits(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Logits of each token (B, S, V)."""
@@ -162,37 +204,6 @@ class OutputLayer(nn.Module):
     def log_probs(self, hidden: Tensor, targets: Tensor) -> Tensor:
         """Log probability of each target. Shape: (n, D), (n,) -> (n,)."""
         return linear_log_prob(hidden, self.weight, self.bias, targets)
-
-
-def resolve_share(share: Any, vocabularies: VocabularySizes) -> Any:
-    """The setting `share` with `auto` resolved: `all` with a shared vocabulary, else `target`."""
-    if share != "auto":
-        return share
-    return "all" if vocabularies.shared else "target"
-
-
-def make_embeddings(
-    share: str, vocabularies: VocabularySizes, d_model: int, std: float | None = None
-) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
-    """Embeddings of source and target, and the output matrix.
-
-    `all` shares one matrix, `inputs` shares source and target, `target` shares target and output,
-    `none` shares nothing.
-
-    Raises:
-        ValueError: source and target share a matrix but no vocabulary.
-    """
-    if share in ("all", "inputs") and not vocabularies.shared:
-        raise ValueError(
-            f'model.share = "{share}" needs one vocabulary for source and target; '
-            'set text.shared = true or model.share = "target"'
-        )
-    source = target = output = make_embedding(vocabularies.target, d_model, std)
-    if share in ("target", "none"):
-        source = make_embedding(vocabularies.source, d_model, std)
-    if share in ("inputs", "none"):
-        output = make_embedding(vocabularies.target, d_model)
-    return source, target, output
 
 
 def make_embedding(size: int, d_model: int, std: float | None = None) -> nn.Parameter:

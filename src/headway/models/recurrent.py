@@ -10,13 +10,14 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Lt
 from torch import Tensor
-from torch.nn.functional import embedding
 
 from ..nn.decoding import DecoderState, RecurrentCache
 from ..nn.dropout import Dropout
+from ..nn.inputs import VectorInputConfig
 from ..nn.recurrent import Bahdanau, Bottleneck, Encoder, InputFeeding, Luong, Stack, StateAttention
 from ..nn.scores import make_score, score_name, with_score_settings
-from .family import Family, OutputLayer, SequenceModel, Size, VocabularySizes, make_embeddings
+from .embeddings import embed, make_embeddings, read_source, resolve_input, resolve_share
+from .family import Family, OutputLayer, SequenceModel, Size, VocabularySizes
 from .score_setting import ScoreOrAuto
 
 USUAL = {"bahdanau": "additive", "luong": "general"}
@@ -54,6 +55,8 @@ class RecurrentConfig:
     """Dropout rate of embeddings, between layers and before the output layer."""
     share: Literal["auto", "all", "target", "none"] = "auto"
     """Which embeddings are one matrix; `auto` shares all when the vocabulary is shared."""
+    input: VectorInputConfig | None = None
+    """For vectors in place of tokens: how the encoder reads them."""
 
     def __post_init__(self) -> None:
         if self.bidirectional and self.d_model % 2:
@@ -73,15 +76,15 @@ class RecurrentConfig:
             )
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "RecurrentConfig":
-        """The settings with `share` and `score` filled in; without attention there is no score."""
-        share, score = self.share, self.score
-        if share == "auto":
-            share = "all" if vocabularies.shared else "target"
+        """The settings with those left open filled in; without attention there is no score."""
+        score = self.score
         if score == "auto":
             score = USUAL.get(self.attention, "auto")
         if score != "auto":
             score = with_score_settings(score)
-        return replace(self, share=share, score=score)
+        share = resolve_share(self.share, vocabularies)
+        given = resolve_input(self.input, vocabularies)
+        return replace(self, share=share, score=score, input=given)
 
 
 class Recurrent(SequenceModel):
@@ -91,8 +94,9 @@ class Recurrent(SequenceModel):
         super().__init__()
         c = self.config = config
         self.embed_scale = c.d_model**0.5
-        source, target, final = make_embeddings(c.share, vocabularies, c.d_model)
-        self.source_embedding, self.target_embedding = source, target
+        source, target, final = make_embeddings(c, vocabularies)
+        self.source_embedding: Any = source  # (V, D), or a module that reads vectors
+        self.target_embedding: Any = target
         self.output = OutputLayer(final, bias=True)
         self.dropout = Dropout(c.dropout)
         self.encoder = Encoder(c.cell, c.d_model, c.layers, c.bidirectional, c.dropout)
@@ -100,34 +104,35 @@ class Recurrent(SequenceModel):
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Teacher-forced hidden states (B, T, D)."""
-        memory, carry = self.encode(batch["src"], batch["src_valid"])
-        x = self._embed(batch["tgt_in"], self.target_embedding)[:, None]  # one hypothesis
+        memory, carry = self.encode(batch)
+        x = self._embed(batch["tgt_in"])[:, None]  # one hypothesis
         hidden, _ = self.decoder(x, memory, carry)
         return self.dropout(hidden[:, 0])
 
-    def encode(self, src: Tensor, src_valid: Tensor) -> tuple[dict[str, Tensor], Tensor]:
-        """src (B, S) -> the memory for attention, and the decoder's carry (B, 1, C, D)."""
-        states, last = self.encoder(self._embed(src, self.source_embedding), src_valid)
+    def encode(self, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor]:
+        """The memory for attention, and the decoder's carry (B, 1, C, D)."""
+        x, valid = read_source(batch, self.source_embedding, self.embed_scale)
+        states, last = self.encoder(self.dropout(x), valid)
         carry = self.decoder.begin(last)
         if self.config.attention == "none":
             return {}, carry
-        return self.decoder.attention.prepare(states, src_valid), carry
+        return self.decoder.attention.prepare(states, valid), carry
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         """Encodes the source and computes its side of the score, once per sentence."""
-        memory, carry = self.encode(batch["src"], batch["src_valid"])
+        memory, carry = self.encode(batch)
         state = DecoderState(memory, {"carry": RecurrentCache(carry)})
         return state if prefix is None else self.step(prefix[:, None], state)[1]
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """tokens (B, N, t) -> logits of the next one (B, N, V)."""
         carry: Any = state.cache["carry"]
-        x = self._embed(tokens, self.target_embedding)  # (B, N, t, D)
+        x = self._embed(tokens)  # (B, N, t, D)
         hidden, after = self.decoder(x, state.memory, carry.value)
         return self.output(hidden[:, :, -1]), state.successor({"carry": RecurrentCache(after)})
 
-    def _embed(self, tokens: Tensor, weight: Tensor) -> Tensor:
-        return self.dropout(embedding(tokens, weight) * self.embed_scale)
+    def _embed(self, tokens: Tensor) -> Tensor:
+        return self.dropout(embed(tokens, self.target_embedding, self.embed_scale))
 
     def _make_decoder(self) -> Any:
         c = self.config
@@ -146,7 +151,7 @@ RECURRENT = Family(
     "recurrent",
     RecurrentConfig,
     Recurrent,
-    frozenset({"step", "score", "attend"}),
+    frozenset({"step", "score", "attend", "vectors", "values"}),
     encoder=("encoder.", "source_embedding"),
 )
 """With attention = "none" there are no attention weights: `capture` records nothing."""

@@ -8,13 +8,21 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from torch import Tensor, nn
-from torch.nn.functional import embedding
 
 from ..nn import masks
 from ..nn.decoding import DecoderState, KVCache
 from ..nn.dropout import Dropout
+from ..nn.inputs import VectorInputConfig
 from ..nn.layers import DecoderLayer
-from .family import Family, OutputLayer, SequenceModel, VocabularySizes, make_embeddings
+from .embeddings import (
+    embed,
+    is_grid,
+    make_embeddings,
+    read_source,
+    resolve_input,
+    resolve_share,
+)
+from .family import Family, OutputLayer, SequenceModel, VocabularySizes
 from .transformer_layers import (
     LayerMaker,
     LayerSettings,
@@ -47,13 +55,16 @@ class TransformerConfig(LayerSettings):
     """Which embeddings are one matrix: source, target and output (`all`), source and target
     (`inputs`), target and output (`target`) or none; `auto` shares all when the vocabulary is
     shared."""
+    input: VectorInputConfig | None = None
+    """For vectors in place of tokens: how the encoder reads them."""
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> Self:
-        """The settings with all sizes and `share` filled in."""
-        share = self.share
-        if share == "auto":
-            share = "all" if vocabularies.shared else "target"
-        return replace(super().resolve(n_examples, vocabularies), share=share)
+        """The settings with all sizes, `share` and `input` filled in."""
+        return replace(
+            super().resolve(n_examples, vocabularies),
+            share=resolve_share(self.share, vocabularies),
+            input=resolve_input(self.input, vocabularies),
+        )
 
 
 class Transformer(SequenceModel):
@@ -68,11 +79,13 @@ class Transformer(SequenceModel):
         self.output_scale = c.d_model**-0.5 if c.scale_output else 1.0
         # With scaled outputs, embeddings start with unit variance, as in T5.
         std = 1.0 if c.scale_output else make.embed_std
-        source, target, final = make_embeddings(c.share, vocabularies, c.d_model, std)
-        self.source_embedding, self.target_embedding = source, target
+        source, target, final = make_embeddings(c, vocabularies, std)
+        self.source_embedding: Any = source  # (V, D), or a module that reads vectors
+        self.target_embedding: Any = target
         self.output = OutputLayer(final, c.output_bias)
         # Learned positions of source and target are separate; fixed ones are the same function.
-        self.positions, self.target_positions = make.positions(), make.positions()
+        self.positions = make.positions(is_grid(vocabularies.vectors))
+        self.target_positions = make.positions()
         self.source_embedding_norm = make.embedding_norm()
         self.target_embedding_norm = make.embedding_norm()
         self.dropout = Dropout(c.dropout)
@@ -84,23 +97,23 @@ class Transformer(SequenceModel):
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Teacher-forced hidden states (B, T, D)."""
-        memory = self.encode(batch["src"], batch["src_valid"])
-        return self.decode(batch["tgt_in"], memory, batch["src_valid"])
+        memory, valid = self.encode(batch)
+        return self.decode(batch["tgt_in"], memory, valid)
 
-    def encode(self, src: Tensor, src_valid: Tensor) -> Tensor:
-        """src (B, S) -> memory (B, S, D)."""
-        mask, bias = sequence_mask_and_bias(self.encoder_position_bias, masks.padding(src_valid))
-        x = embedding(src, self.source_embedding) * self.embed_scale
+    def encode(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """The memory (B, S, D) and its mask (B, S)."""
+        x, valid = read_source(batch, self.source_embedding, self.embed_scale)
+        mask, bias = sequence_mask_and_bias(self.encoder_position_bias, masks.padding(valid))
         x = self.dropout(self.source_embedding_norm(self.positions(x, 0)))
         for layer in self.encoder:
             x = layer(x, mask, bias)
-        return self.encoder_norm(x)
+        return self.encoder_norm(x), valid
 
-    def decode(self, tgt: Tensor, memory: Tensor, src_valid: Tensor) -> Tensor:
+    def decode(self, tgt: Tensor, memory: Tensor, valid: Tensor) -> Tensor:
         """tgt (B, T) after BOS, memory (B, S, D) -> hidden (B, T, D)."""
         causal = masks.causal(tgt.size(1), tgt.size(1), tgt.device)
         mask, bias = sequence_mask_and_bias(self.decoder_position_bias, causal)
-        memory_mask = masks.padding(src_valid)
+        memory_mask = masks.padding(valid)
         x = self._embed(tgt, 0)
         for layer in self.decoder:
             x = layer(x, memory, mask, memory_mask, bias)
@@ -108,8 +121,8 @@ class Transformer(SequenceModel):
 
     def start(self, batch: Mapping[str, Tensor], prefix: Tensor | None = None) -> DecoderState:
         """Encodes the source and projects all keys and values of it, once per sentence."""
-        encoded = self.encode(batch["src"], batch["src_valid"])
-        memory = {"valid": batch["src_valid"]}
+        encoded, valid = self.encode(batch)
+        memory = {"valid": valid}
         for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross.project(encoded)
             memory[f"{i}.key"], memory[f"{i}.value"] = key.contiguous(), value.contiguous()
@@ -132,7 +145,7 @@ class Transformer(SequenceModel):
 
     def _embed(self, tokens: Tensor, offset: int) -> Tensor:
         """Embeddings of target tokens (..., T) at positions from `offset` on, (..., T, D)."""
-        x = embedding(tokens, self.target_embedding) * self.embed_scale
+        x = embed(tokens, self.target_embedding, self.embed_scale)
         return self.dropout(self.target_embedding_norm(self.target_positions(x, offset)))
 
     def _finish(self, x: Tensor) -> Tensor:
@@ -150,6 +163,6 @@ TRANSFORMER = Family(
     "transformer",
     TransformerConfig,
     Transformer,
-    frozenset({"step", "score", "attend"}),
+    frozenset({"step", "score", "attend", "vectors", "values"}),
     encoder=("encoder.", "encoder_", "positions.", "source_embedding"),
 )

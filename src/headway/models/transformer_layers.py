@@ -31,6 +31,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "small": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "layers": 4, "dropout": 0.1},
     "base": {"d_model": 512, "d_ff": 2048, "n_heads": 8, "layers": 6, "dropout": 0.1},
     "big": {"d_model": 1024, "d_ff": 4096, "n_heads": 16, "layers": 6, "dropout": 0.3},
+    # For windows of series.
+    "series": {"d_model": 64, "d_ff": 128, "n_heads": 4, "layers": 3, "dropout": 0.2},
     # Devlin et al. 2019; the smaller ones: Turc et al. 2019.
     "bert-tiny": {"d_model": 128, "d_ff": 512, "n_heads": 2, "layers": 2, "dropout": 0.1},
     "bert-mini": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "layers": 4, "dropout": 0.1},
@@ -49,7 +51,7 @@ class LayerSettings:
 
     family: str
     """The model family."""
-    preset: Literal["auto", "tiny", "small", "base", "big"] = "auto"
+    preset: Literal["auto", "tiny", "small", "base", "big", "series"] = "auto"
     """A set of sizes; `auto` chooses by the number of training examples. A key that is set
     overrides the preset."""
     d_model: Size | None = None
@@ -163,7 +165,7 @@ def step_mask_and_bias(
     bias: RelativeBias | None, past: KVCache, tokens: Tensor
 ) -> tuple[masks.Mask, Tensor | None]:
     """Mask and bias of the newest tokens (B, N, t), for which it allocates slots in the cache."""
-    _, n, t = tokens.shape
+    _, n, t = tokens.shape[:3]
     mask = past.allocate(n, t)
     if bias is None:
         return mask, None
@@ -172,7 +174,7 @@ def step_mask_and_bias(
 
 def newest_positions(past: KVCache, tokens: Tensor) -> Tensor:
     """Positions (B, t) of the newest tokens (B, N, t); they are equal for all hypotheses."""
-    _, n, t = tokens.shape
+    _, n, t = tokens.shape[:3]
     positions = past.positions
     return positions[:, positions.size(1) - n * t :][:, :t]
 
@@ -201,10 +203,14 @@ class LayerMaker:
     def embedding_norm(self) -> nn.Module:
         return self.norm() if self.settings.embedding_norm else nn.Identity()
 
-    def positions(self) -> nn.Module:
-        """The module that adds positions to embeddings."""
+    def positions(self, are_given: bool = False) -> nn.Module:
+        """The module that adds positions to embeddings.
+
+        Args:
+            are_given: whether an input module has added sinusoidal ones.
+        """
         c = self.settings
-        if c.positions == "sinusoidal":
+        if c.positions == "sinusoidal" and not are_given:
             return Sinusoidal(c.d_model, c.position_base)
         if c.positions == "learned":
             return LearnedPositions(c.d_model, c.max_positions)

@@ -61,10 +61,10 @@ class UnilmModel(SequenceModel):
 
     is_one_stream = True
 
-    def __init__(self, config: UnilmModelConfig, size: int) -> None:
+    def __init__(self, config: UnilmModelConfig, vocabularies: VocabularySizes) -> None:
         super().__init__()
         self.config = config
-        self.backbone = encoder.TransformerBackbone(config, size)
+        self.backbone = encoder.TransformerBackbone(config, vocabularies)
         self.output = OutputLayer(self.backbone.embedding, config.output_bias)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -126,7 +126,7 @@ def _position_ids(src_valid: Tensor, n_target: int) -> Tensor:
 def build(config: UnilmModelConfig, vocabularies: VocabularySizes) -> UnilmModel | AnyEncoder:
     """A decoder of tokens, or the same backbone with another head, from resolved settings."""
     if vocabularies.head == "words":
-        return UnilmModel(config, vocabularies.source)
+        return UnilmModel(config, vocabularies)
     return encoder.build(config, vocabularies)
 
 

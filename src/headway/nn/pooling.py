@@ -1,4 +1,4 @@
-"""Pooling: one vector from the token states of a text."""
+"""Pooling: one vector from the states of an input."""
 
 from typing import Literal
 
@@ -12,6 +12,11 @@ def mean_pool(states: Tensor, valid: Tensor) -> Tensor:
     """The mean over the tokens without padding. Shape: (B, S, D), valid (B, S) -> (B, D)."""
     weights = valid[:, :, None].to(states.dtype)
     return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
+
+
+def all_states(states: Tensor, valid: Tensor) -> Tensor:
+    """All states one after the other, padding as zeros. Shape: (B, S, D), (B, S) -> (B, S*D)."""
+    return states.masked_fill(~valid[..., None], 0.0).flatten(1)
 
 
 Squash = Literal["tanh", "relu"]

@@ -99,6 +99,21 @@ class LearnedPositions(nn.Module):
         return x + _rows(self.weight, x, position_ids)
 
 
+class GridSinusoidal(nn.Module):
+    """Adds sinusoidal codes in two axes: half of the width for the row, half for the column."""
+
+    def __init__(self, d_model: int, base: float = 10000.0) -> None:
+        super().__init__()
+        self.rows, self.columns = Sines(d_model // 2, base), Sines(d_model - d_model // 2, base)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (B, rows, columns, D) -> (B, rows, columns, D)."""
+        _, R, C, _ = x.shape
+        rows, columns = self.rows.lookup(x[:, :, 0], 0), self.columns.lookup(x[:, 0], 0)
+        codes = [rows[:, None].expand(R, C, -1), columns.expand(R, C, -1)]
+        return x + torch.cat(codes, dim=-1)
+
+
 class NoPositions(nn.Module):
     """Adds nothing, for models with rotary, relative or no positions."""
 

@@ -56,22 +56,56 @@ class Encoder(nn.Module):
     def forward(self, x: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """States of all tokens, and the last state of each layer.
 
-        The last state of the backward direction is that of the first token.
+        The last state of the backward direction is that of the first token. Invalid positions
+        between valid ones are read like the others.
 
         Shape: x (B, S, D), valid (B, S) -> (B, S, D), (B, C, D).
         """
-        lengths = valid.sum(1).clamp(min=1).cpu()
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        first = valid.int().argmax(dim=1)  # (B,)
+        if not first.any():
+            return self._read(x, valid)
+        # What is padded in front is read as if it began at its first valid position.
+        positions = torch.arange(x.size(1), device=x.device)
+        there = (positions + first[:, None]) % x.size(1)  # (B, S)
+        back = (positions - first[:, None]) % x.size(1)
+        states, last = self._read(_at(x, there), valid.gather(1, there))
+        return _at(states, back), last
+
+    def _read(self, x: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+        """States and last states of sequences that begin at the first position."""
+        lengths, S = _lengths(valid).clamp(min=1).cpu(), x.size(1)
+        states: Tensor | PackedSequence = x
+        if (lengths < S).any():  # packing takes as long as the layers
+            states = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         last: list[Tensor] = []
         for number, layer in enumerate(self.layers):
-            if number:
-                packed = packed._replace(data=self.dropout(packed.data))
-            packed, ends = layer(packed)
+            states, ends = layer(self._drop(states, lengths) if number else states)
             parts = ends if isinstance(ends, tuple) else (ends,)  # (directions, B, width) each
             last += [part.transpose(0, 1).flatten(1) for part in parts]
-        assert isinstance(packed, PackedSequence)
-        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=x.size(1))
+        if isinstance(states, PackedSequence):
+            states, _ = pad_packed_sequence(states, batch_first=True, total_length=S)
         return states, torch.stack(last, dim=1)
+
+    def _drop(self, states: Tensor | PackedSequence, lengths: Tensor) -> Tensor | PackedSequence:
+        """Dropout between layers. Packing changes no draw: its order of rows is used without it."""
+        if isinstance(states, PackedSequence):
+            return states._replace(data=self.dropout(states.data))
+        if not self.dropout.training or self.dropout.rate == 0.0:
+            return states
+        order = lengths.sort(descending=True).indices.to(states.device)
+        dropped: Tensor = self.dropout(states[order].transpose(0, 1)).transpose(0, 1)
+        return dropped[order.argsort()]
+
+
+def _at(x: Tensor, positions: Tensor) -> Tensor:
+    """The vectors of each row at some positions. Shape: (B, S, D), (B, S) -> (B, S, D)."""
+    return x.gather(1, positions[..., None].expand(-1, -1, x.size(2)))
+
+
+def _lengths(valid: Tensor) -> Tensor:
+    """The number of positions up to the last valid one. Shape: (B, S) -> (B,)."""
+    numbers = torch.arange(1, valid.size(1) + 1, device=valid.device)
+    return (valid * numbers).amax(dim=1)
 
 
 class StateAttention(nn.Module):

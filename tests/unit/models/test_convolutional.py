@@ -106,12 +106,12 @@ def test_order_beyond_the_reach_of_the_convolutions_is_told_by_positions():
     """One layer of kernel one sees no neighbour: only positions know the order."""
     model = make(encoder_layers=1, kernel=1).eval()
     given = batch([5])
-    key, _ = model.encode(given["src"], given["src_valid"])
-    turned, _ = model.encode(given["src"].flip(1), given["src_valid"])
+    key, _, _ = model.encode(given)
+    turned, _, _ = model.encode({**given, "src": given["src"].flip(1)})
     assert (turned.flip(2) - key).abs().max() > 1e-2
     model.source_positions = NoPositions()
-    key, _ = model.encode(given["src"], given["src_valid"])
-    turned, _ = model.encode(given["src"].flip(1), given["src_valid"])
+    key, _, _ = model.encode(given)
+    turned, _, _ = model.encode({**given, "src": given["src"].flip(1)})
     torch.testing.assert_close(turned.flip(2), key)
 
 
@@ -143,7 +143,7 @@ def test_states_start_with_the_variance_of_embeddings():
         model = make(sizes, d_model=64, positions="learned", dropout=0.0, **layers)
         src = torch.randint(4, 500, (8, 20))
         given = {"src": src, "src_valid": torch.ones_like(src, dtype=torch.bool), "tgt_in": src}
-        key, value = model.encode(src, given["src_valid"])
+        key, value, _ = model.encode({**given, "src": src})
         assert key.var().item() == pytest.approx(1.0, abs=0.25)
         assert value.var().item() / 20 == pytest.approx(1.0, abs=0.25)  # for a mean of 20 words
         assert 0.75 < model(given).var().item() < 5

@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from headway.models import FAMILIES, VocabularySizes
-from headway.models.family import OutputLayer, make_embeddings
+from headway.models.family import OutputLayer
 
 SHARED = VocabularySizes(11, 11, True, head="words")
 APART = VocabularySizes(11, 7, False, head="words")
@@ -55,7 +55,7 @@ def test_a_family_is_known_by_its_name(name):
     family = FAMILIES[name]
     assert family.name == family.config().family == name
     assert is_dataclass(family.config)
-    assert {"step", "score"} <= family.abilities or "classify" in family.abilities
+    assert {"step", "score"} <= family.abilities or family.abilities & {"classify", "forecast"}
     assert (family.count is None) == (family.learns == "gradient")
 
 
@@ -63,6 +63,7 @@ def test_a_family_is_known_by_its_name(name):
 def test_resolved_settings_leave_nothing_open_and_stay_as_they_are(name):
     resolved = FAMILIES[name].config().resolve(1000, SHARED)
     values = {field.name: getattr(resolved, field.name) for field in fields(resolved)}
+    assert values.pop("input", None) is None  # the source is tokens
     assert None not in values.values()
     assert "auto" not in values.values()
     assert resolved.resolve(10**9, SHARED) == resolved
@@ -132,28 +133,6 @@ def test_all_that_was_counted_is_in_buffers_that_load_whatever_their_shapes(name
     inputs, targets = torch.tensor([[1, 4, 5, 9]]), torch.tensor([[4, 5, 6, 2]])
     assert torch.equal(loaded.log_probs(inputs, targets), counted.log_probs(inputs, targets))
     assert (loaded.log_probs(inputs, targets) < 0).all()
-
-
-def test_embeddings_have_unit_variance_once_scaled():
-    torch.manual_seed(0)
-    for weight in make_embeddings("none", VocabularySizes(2000, 2000, False), 64):
-        assert (weight * 64**0.5).std().item() == pytest.approx(1.0, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("share", "matrices"), [("all", 1), ("target", 2), ("inputs", 2), ("none", 3)]
-)
-def test_embeddings_are_shared_as_asked(share, matrices):
-    source, target, output = make_embeddings(share, VocabularySizes(9, 9, True), 4)
-    assert len({id(source), id(target), id(output)}) == matrices
-    assert (output is target) == (share in ("all", "target"))
-    assert (source is target) == (share in ("all", "inputs"))
-
-
-def test_two_vocabularies_cannot_share_one_matrix():
-    for share in ("all", "inputs"):
-        with pytest.raises(ValueError, match=f'"{share}" needs one vocabulary for source and'):
-            make_embeddings(share, VocabularySizes(9, 8, False), 4)
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -128,7 +128,7 @@ def test_the_bottleneck_is_one_vector():
     """Whatever the source, nothing of it but the encoder's last state reaches the decoder."""
     model = make(attention="none", cell="lstm", layers=2).eval()
     long = batch([[True] * 5])
-    memory, carry = model.encode(long["src"], long["src_valid"])
+    memory, carry = model.encode(long)
     assert memory == {}
     assert carry.shape == (1, 1, 2 * 2, 8)  # two layers of two parts
 
@@ -139,7 +139,7 @@ def test_the_last_state_is_that_of_the_last_word_not_of_the_padding(cell, bidire
     model = make(cell=cell, bidirectional=bidirectional, layers=2).eval()
     long = batch([[True, True, False, False]])
     short = {name: value[:, :2] for name, value in long.items()}
-    carries = [model.encode(b["src"], b["src_valid"])[1] for b in (long, short)]
+    carries = [model.encode(b)[1] for b in (long, short)]
     torch.testing.assert_close(*carries)
 
 
@@ -148,9 +148,7 @@ def test_only_an_encoder_of_two_directions_sees_what_follows():
     other = {**given, "src": torch.tensor([[4, 5, 8]])}
     for bidirectional in (False, True):
         model = make(bidirectional=bidirectional, score="dot").eval()
-        first = [
-            model.encode(b["src"], b["src_valid"])[0]["values"][:, :, 0] for b in (given, other)
-        ]
+        first = [model.encode(b)[0]["values"][:, :, 0] for b in (given, other)]
         assert (not torch.equal(*first)) is bidirectional
         assert first[0].shape == (1, 1, 8)
 

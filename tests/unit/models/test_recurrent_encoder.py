@@ -17,7 +17,7 @@ def read(src, valid, **settings):
     torch.manual_seed(0)
     config = RecurrentEncoderConfig(d_model=4, **settings)
     batch = {"src": torch.tensor(src), "src_valid": torch.tensor(valid)}
-    return RecurrentBackbone(config, 6).eval()(batch)
+    return RecurrentBackbone(config, VocabularySizes(6, 6, shared=True)).eval()(batch)
 
 
 @cells
@@ -58,7 +58,7 @@ def test_an_odd_width_cannot_be_halved():
 def test_settings_leave_nothing_open_and_the_encoder_is_named():
     config = RecurrentEncoderConfig(d_model=4)
     sizes = VocabularySizes(6, 3, shared=False)
-    assert config.resolve(10, sizes) is config
+    assert config.resolve(10, sizes) == config
     names = RECURRENT_ENCODER.build(config, sizes).state_dict()
     assert "backbone.embedding" in names
     assert RECURRENT_ENCODER.encoder == ("backbone.",)

@@ -88,20 +88,24 @@ def test_embeddings_are_scaled_by_the_root_of_the_width():
         torch.testing.assert_close(model._embed(tokens, 0), expected)
 
 
+def memory(model, src):
+    """The memory of sources without padding."""
+    return model.encode({"src": src, "src_valid": torch.ones_like(src, dtype=torch.bool)})[0]
+
+
 def test_without_positions_the_encoder_is_equivariant():
     model, src = small(positions="none"), torch.tensor([[4, 7, 5, 9, 2]])
-    valid, order = torch.ones_like(src, dtype=torch.bool), torch.tensor([3, 0, 4, 1, 2])
-    moved, still = model.encode(src[:, order], valid), model.encode(src, valid)[:, order]
+    order = torch.tensor([3, 0, 4, 1, 2])
+    moved, still = memory(model, src[:, order]), memory(model, src)[:, order]
     torch.testing.assert_close(moved, still)
     placed = small()
-    difference = placed.encode(src[:, order], valid) - placed.encode(src, valid)[:, order]
+    difference = memory(placed, src[:, order]) - memory(placed, src)[:, order]
     assert difference.abs().max() > 1e-2
 
 
 def test_rotary_alone_tells_the_order_without_adding_to_the_embedding():
     model, src = small(positions="rotary"), torch.tensor([[4, 7, 5]])
-    valid = torch.ones_like(src, dtype=torch.bool)
-    turned = model.encode(src.flip(1), valid) - model.encode(src, valid).flip(1)
+    turned = memory(model, src.flip(1)) - memory(model, src).flip(1)
     assert turned.abs().max() > 1e-3
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from headway.nn.pooling import Pooler, mean_pool
+from headway.nn.pooling import Pooler, all_states, mean_pool
 
 
 def test_padding_is_left_out():
@@ -15,6 +15,12 @@ def test_a_row_of_padding_alone_is_zero():
     assert mean_pool(torch.ones(1, 2, 3), torch.zeros(1, 2, dtype=torch.bool)).tolist() == [
         [0.0] * 3
     ]
+
+
+def test_all_states_follow_each_other_and_padding_is_zero():
+    states = torch.tensor([[[1.0, 2.0], [3.0, torch.nan]], [[4.0, 5.0], [6.0, 7.0]]])
+    valid = torch.tensor([[True, False], [True, True]])
+    assert all_states(states, valid).tolist() == [[1, 2, 0, 0], [4, 5, 6, 7]]
 
 
 def test_pooler_by_its_formula():

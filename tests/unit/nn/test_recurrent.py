@@ -60,6 +60,42 @@ def test_the_last_state_of_each_direction_is_where_it_ends():
     torch.testing.assert_close(last[0, 0, D // 2 :], states[0, 0, D // 2 :])
 
 
+@cells
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_packing_changes_nothing_not_even_a_draw(cell, bidirectional):
+    """Sequences without padding are not packed; many of them, so that packing reorders them."""
+    encoder = Encoder(cell, D, 2, bidirectional, dropout=0.5).train()
+    x, valid = torch.randn(40, 3, D), torch.ones(40, 3, dtype=torch.bool)
+    wider = torch.nn.functional.pad(x, (0, 0, 0, 1)), torch.nn.functional.pad(valid, (0, 1))
+    torch.manual_seed(1)
+    states, last = encoder(x, valid)
+    torch.manual_seed(1)
+    packed, packed_last = encoder(*wider)
+    torch.testing.assert_close(packed[:, :3], states)
+    torch.testing.assert_close(packed_last, last)
+
+
+def test_invalid_positions_between_valid_ones_are_read():
+    encoder = Encoder("gru", D, 1, bidirectional=False, dropout=0.0)
+    x = torch.randn(1, 4, D)
+    holes = torch.tensor([[True, True, False, True]])
+    assert torch.equal(encoder(x, holes)[1], encoder(x, torch.ones_like(holes))[1])
+
+
+@cells
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_padding_in_front_does_not_reach_the_encoder(cell, bidirectional):
+    """Rows that begin at the first, the second and the last position, and one that also ends."""
+    encoder = Encoder(cell, D, 2, bidirectional, dropout=0.0)
+    x, spans = torch.randn(4, 5, D), [(0, 5), (1, 5), (4, 5), (2, 4)]
+    valid = torch.tensor([[start <= i < stop for i in range(5)] for start, stop in spans])
+    states, last = encoder(x, valid)
+    for row, (start, stop) in enumerate(spans):
+        alone, last_alone = encoder(x[row, None, start:stop], valid[row, None, start:stop])
+        torch.testing.assert_close(states[row, None, start:stop], alone)
+        torch.testing.assert_close(last[row, None], last_alone)
+
+
 def test_a_sentence_of_padding_alone_has_finite_states():
     encoder = Encoder("gru", D, 1, bidirectional=True, dropout=0.0)
     states, last = encoder(torch.randn(1, 2, D), torch.zeros(1, 2, dtype=torch.bool))

@@ -1,1 +1,1 @@
-"""Models that learn by counting: Markov chains, n-grams and bag of words."""
+"""Models that learn by counting: Markov chains, n-grams, bag of words and floors of forecasts."""
