@@ -13,8 +13,15 @@ from .arguments import check_fields, checked
 from .config import Choice, OneOf
 from .config.messages import did_you_mean, either
 from .data.codecs.text import TextConfig
-from .data.config import DataConfig, columns_named, data_root, is_cut, learned_from
-from .data.held_out import hold_out
+from .data.config import (
+    Corpus,
+    DataConfig,
+    columns_named,
+    data_root,
+    is_cut,
+    learned_from,
+    reads_series,
+)
 from .errors import ConfigError, RunError
 from .models import FAMILIES
 from .models.finetuning import FinetuneConfig
@@ -22,7 +29,7 @@ from .runs import RunDir
 from .search import SearchConfig
 from .tasks import OBJECTIVES, TASKS, make_task, task_class, task_meanings
 from .tasks.base import Task
-from .tasks.config import AnswerConfig
+from .tasks.config import AnswerConfig, ForecastConfig, SeriesConfig
 from .tasks.pretrain.config import CONFIGS
 from .training.config import TrainConfig
 
@@ -74,6 +81,10 @@ class RunConfig:
     """For `task = "pretrain"`: the corruption of a text, and the labels to predict."""
     answer: AnswerConfig | None = None
     """For `task = "answer"`: the search for answers in texts."""
+    forecast: ForecastConfig | None = None
+    """For `task = "forecast"`: the windows, their scaling, and what is predicted."""
+    series: SeriesConfig = field(default_factory=SeriesConfig)
+    """For `classify` and `regress` with series: their treatment in training."""
     tune: FinetuneConfig = field(default_factory=FinetuneConfig)
     """The weights that are trained, for a run with `init`."""
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -101,8 +112,17 @@ class RunConfig:
             )
         if self.train.patience and self.data.valid == []:
             raise ValueError("train.patience needs validation data; set data.valid")
-        self._check_dropout()
-        self._check_positions()
+        columns = self.make_task().columns
+        if self.series != SeriesConfig() and "series" not in columns:
+            raise ValueError(
+                "[series] is for series with a label or a value, and data.train has none; leave it "
+                "out"
+            )
+        if reads_series(columns):
+            self._check_series()
+        else:
+            self._check_dropout()
+            self._check_positions()
 
     def with_held_out(self) -> "tuple[RunConfig, str | None]":
         """The settings with validation data, held out of the training data if there are none.
@@ -112,7 +132,7 @@ class RunConfig:
         """
         task, root = self.make_task(), Path(self.data.root or ".")
         columns = task.columns_of(learned_from(self.data), root)
-        held_out = hold_out(self.data, columns, task.split_by, root, self.seed)
+        held_out = task.hold_out(self.data, columns, root, self.seed)
         if held_out is None:
             return self, None
         try:
@@ -128,9 +148,12 @@ class RunConfig:
         return self.model.family + (f" {preset}" if preset != "auto" else "")
 
     def make_task(self) -> Task:
-        """The task with its settings, without codecs."""
-        settings = getattr(self, self.task) if self.task in _task_tables() else None
-        return make_task(self.task, settings, self.data.max_length)
+        """The task with its settings, for the training data, without codecs."""
+        is_shared = TASKS[self.task].config_class is SeriesConfig
+        own = getattr(self, self.task) if self.task in _task_tables() else None
+        settings = self.series if is_shared else own
+        task = make_task(self.task, settings, self.data.max_length)
+        return task.narrowed(learned_from(self.data))
 
     def _fill_in(self) -> None:
         """Fills in the settings that depend on the task."""
@@ -145,9 +168,20 @@ class RunConfig:
                 )
         task = self.make_task()
         if self.model is None:
-            object.__setattr__(self, "model", FAMILIES[task.family].config())
+            defaults = dict(task.model_defaults.get(task.family, {}))
+            object.__setattr__(self, "model", FAMILIES[task.family].config(**defaults))
         if task.starts_with_bos and not self.text.begin:
             object.__setattr__(self, "text", replace(self.text, begin=True))
+
+    def _check_series(self) -> None:
+        """Refuses settings of texts."""
+        if self.text != TextConfig():
+            raise ValueError("[text] is for texts, and this run reads series; leave it out")
+        if self.data.max_length != DataConfig.max_length:
+            raise ValueError(
+                "data.max_length is for texts, and this run reads series, which may have any "
+                "length; leave it out"
+            )
 
     def _check_dropout(self) -> None:
         """Refuses BPE dropout for text that is split into blocks, which is tokenized once."""
@@ -160,7 +194,9 @@ class RunConfig:
             )
 
     def _check_positions(self) -> None:
-        """Refuses lengths beyond the positions of the model."""
+        """Refuses lengths beyond the positions of the model; models check vectors themselves."""
+        if "vectors" in self.make_task().needs:
+            return
         is_learned = getattr(self.model, "positions", None) == "learned"
         too_long = {
             keys: length
@@ -208,6 +244,8 @@ class RunConfig:
     def _check_family(self) -> None:
         task, family = self.make_task(), FAMILIES[self.model.family]
         if task.fits(family):
+            if problem := task.family_problem(family):
+                raise ValueError(problem)
             return
         able = [name for name, other in FAMILIES.items() if task.fits(other)]
         needs = "with a source" if task.has_source else "without a source"
@@ -268,7 +306,25 @@ def _with_defaults(tables: dict[str, Any]) -> dict[str, Any]:
         if model.get("family", parent["family"]) == parent["family"] and "preset" not in model:
             return {**tables, "model": parent | model}
     family = _default_family(tables)
-    return tables if family is None else {**tables, "model": {"family": family} | model}
+    if family is None:
+        return tables
+    defaults = _model_defaults(tables, model.get("family", family))
+    return {**tables, "model": {"family": family} | defaults | model}
+
+
+def _model_defaults(tables: dict[str, Any], family: Any) -> dict[str, Any]:
+    """The defaults of a task for its data and a family."""
+    task = make_task(tables.get("task", RunConfig.task)).narrowed(_corpora_of(tables))
+    return dict(task.model_defaults.get(family, {})) if isinstance(family, str) else {}
+
+
+def _corpora_of(tables: dict[str, Any]) -> tuple[Corpus, ...]:
+    """The training corpora of tables; none if there is a mistake, which parsing reports."""
+    data = tables.get("data")
+    try:
+        return learned_from(configs.parse(data, DataConfig, "")) if isinstance(data, dict) else ()
+    except ConfigError:
+        return ()
 
 
 def _parent_run_config(init: str) -> RunConfig:

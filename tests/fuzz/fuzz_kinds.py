@@ -229,11 +229,75 @@ class DataFiles(Kind):
         prepared.report()
 
 
+FORECAST, CLASSES = ("target",), ("series", "label")
+HOURS = "".join(f"2020-01-01 {hour:02}:00,{hour},{hour % 3}.5,a\n" for hour in range(12))
+DAYS = "".join(f"{name},{day}/1/2020,{day},x\n" for name in "uv" for day in range(1, 15))
+TS = "#\n@univariate false\n@classLabel true a b\n@data\n1,2,?:3,4,5:a\n6:7:b\n"
+
+# Columns of a task, the fields of the corpus, and a file.
+SERIES: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
+    (FORECAST, {"file": "s.csv"}, "date,a,b,c\n" + HOURS),
+    (FORECAST, {"file": "s.csv", "frequency": "D", "missing": "fill"}, "date,a,b,c\n" + HOURS),
+    (("target", "past", "known"), {"file": "s.csv", "target": "a", "past": ["b", "c"],
+     "known": "b", "repeated": "mean"}, "date,a,b,c\n" + HOURS + "2020-01-01 12:00,,1,b\n"),
+    (("target", "static"), {"file": "s.csv", "static": "c"}, "unique_id,ds,y,c\n" + DAYS),
+    (FORECAST, {"file": "s.csv", "repeated": "last"}, "year;month;a\n2019;11;1\n2020;2;4\n"),
+    (FORECAST, {"file": "s.csv"}, '"V1","V2","V3"\n"H1","1","2"\n"H2","3",\n'),
+    (FORECAST, {"file": "s.csv", "history": "s.csv"}, "V1,V2,V3\nH1,1,2\nH2,3,\n"),
+    (CLASSES, {"file": "s.csv", "id": "i", "part": (0.0, 0.9)}, "i,v,label\n1,2,a\n1,3,a\n"),
+    (CLASSES, {"file": "s.tsv"}, "1\t0.5\t-1\n2\t1e3\tNaN\n"),
+    (CLASSES, {"file": "s.ts"}, TS),
+]  # fmt: skip
+
+
+class SeriesFiles(Kind):
+    """Series of every format, read."""
+
+    name = "series-files"
+
+    def prepare(self, folder: Path) -> None:
+        import numpy as np
+        import pyarrow
+        import pyarrow.parquet
+
+        table = {"date": np.arange(5).astype("datetime64[h]").astype("datetime64[s]"), "a": [1] * 5}
+        pyarrow.parquet.write_table(pyarrow.table(table), folder / "s.parquet")
+        np.savez(folder / "s.npz", X=np.ones((3, 2, 4), np.float32), y=np.array(["a", "b", "a"]))
+        self._inputs = [(columns, fields, text.encode()) for columns, fields, text in SERIES]
+        for columns, name in ((FORECAST, "s.parquet"), (CLASSES, "s.npz")):
+            self._inputs.append((columns, {"file": name}, (folder / name).read_bytes()))
+
+    def make(self, rng: Random) -> Files:
+        number = rng.randrange(len(self._inputs))
+        _, fields, content = self._inputs[number]
+        content = damaged_bytes(rng, content, [other for _, _, other in self._inputs[:-2]])
+        if rng.random() < 0.1 and number < len(SERIES):
+            content = zipped(rng, content)
+        return {fields["file"]: content, "corpus": str(number).encode()}
+
+    def read(self, files: Files, folder: Path) -> None:
+        from headway.data.formats.read import read
+
+        columns, fields, _ = self._inputs[int(files["corpus"])]
+        for row in read(Corpus(**fields), columns, folder):
+            series = row.values[0]
+            assert len(series.times) == len(series)
+            assert len(series.digest()) == 32
+            assert series.values.shape[1] == len(series.columns)
+
+
 def kinds() -> dict[str, Kind]:
     """All kinds by name."""
     from fuzz_folders import Folders
     from fuzz_requests import Requests
 
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    every: list[Kind] = [RunFiles(), DataFiles(), Folders(), Glossaries(), Requests()]
+    every: list[Kind] = [
+        RunFiles(),
+        DataFiles(),
+        SeriesFiles(),
+        Folders(),
+        Glossaries(),
+        Requests(),
+    ]
     return {kind.name: kind for kind in every}

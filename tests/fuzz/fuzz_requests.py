@@ -16,6 +16,13 @@ from headway.serve.validate import RequestValidator
 from headway.serve.workers import ThreadWorker
 
 TERMS = {"require": ["cb", ["a", "ba"]], "forbid": ["b"], "prefix": "c"}
+ROWS = "date,load,sun\n2024-01-01,1,2\n2024-01-02,2,\n2024-01-03,4,1e3\n"
+LISTS = {
+    "name": "shop",
+    "times": ["2024-01-01 00:00", "2024-01-01 01:00", "2024-01-01 03:00"],
+    "columns": {"load": [1.5, None, 2], "sun": [0.0, -1.0, 1e9]},
+    "frequency": "h",
+}
 PAIR = {"question": "where ?", "context": "it sat in Rome"}
 BODIES: list[tuple[str, dict[str, Any]]] = [
     ("/translate", {"model": "mine", "texts": ["abc", ""], "beam": 2, "max_length": 5}),
@@ -49,6 +56,10 @@ BODIES: list[tuple[str, dict[str, Any]]] = [
     ("/inspect", {"model": "mine", "text": "abc", **TERMS, "output": 0, "max_length": 5}),
     ("/inspect", {"model": "answers", "text": PAIR}),
     ("/inspect", {"model": "lines", "text": "ab"}),
+    ("/forecast", {"model": "plain", "series": [LISTS], "horizon": 14}),
+    ("/forecast", {"model": "plain", "csv": ROWS}),
+    ("/inspect", {"model": "plain", "series": LISTS, "column": "sun", "at": -2}),
+    ("/inspect", {"model": "plain", "csv": ROWS, "at": "2024-01-02"}),
 ]
 LONGEST_MESSAGE = 1000
 
@@ -64,9 +75,11 @@ class Requests(Kind):
 
     def prepare(self, folder: Path) -> None:
         from served_runs import LIMITS, READING, make_served_runs
+        from viewed_series import make_forecast_runs
 
         make_served_runs(folder, steps=1)
-        names = ("mine", "labels", "lines", *READING)
+        make_forecast_runs(folder, "plain")
+        names = ("mine", "labels", "lines", *READING, "plain")
         self._trained = {name: api.load(folder / name) for name in names}
         self._limits = LIMITS
         self._app: Any = None

@@ -13,7 +13,7 @@ from fuzz_processes import fuzz
 from headway.parallel import n_cores
 
 SAMPLE = 200
-KINDS = ("run-files", "data-files", "folders", "glossaries", "requests")
+KINDS = ("run-files", "data-files", "series-files", "folders", "glossaries", "requests")
 
 
 def run(name, tmp_path, monkeypatch, n_inputs, workers):

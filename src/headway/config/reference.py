@@ -38,6 +38,7 @@ def _section(cls: type, prefix: str, heading: str, skip: str = "") -> Iterator[s
         yield doc
     if rows:
         yield "\n".join(["| key | value | default | meaning |", "|---|---|---|---|", *rows])
+    level = "####" if heading.startswith("### ") else "##"  # a table of an option is below it
     for key in settings:
         name = join(prefix, key.name)
         optional = " (optional)" if NoneType in alternatives(key.type) else ""
@@ -48,7 +49,7 @@ def _section(cls: type, prefix: str, heading: str, skip: str = "") -> Iterator[s
             elif choice:
                 yield from _choice(choice, name, key.doc, optional)
             else:
-                yield from _section(split(part)[0], name, f"## `[{name}]`{inline}{optional}")
+                yield from _section(split(part)[0], name, f"{level} `[{name}]`{inline}{optional}")
 
 
 def _choice(choice: Choice, name: str, doc: str, optional: str) -> Iterator[str]:

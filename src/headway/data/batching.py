@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 
 # The streams drawn from (seed, epoch, stream, ...): one for the order of blocks, one per pool, one
-# for the borders of running text, one per corrupted example.
-BLOCK_STREAM, POOL_STREAM, BORDER_STREAM, DAMAGE_STREAM = 0, 1, 2, 3
+# for the borders of running text, one per corrupted example, one per warped series.
+BLOCK_STREAM, POOL_STREAM, BORDER_STREAM, DAMAGE_STREAM, WARP_STREAM = 0, 1, 2, 3, 4
 
 # A little padding in the first column saves more in the second; wider steps lose it again.
 STEP = 2

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
 
@@ -17,6 +17,7 @@ from ..arguments import check_fields
 from ..config import OneOf
 from ..errors import ConfigError, DataError
 from .formats import FORMATS, FileFormat
+from .formats.format import ColumnEntry
 
 AUTO = "auto"
 
@@ -69,9 +70,10 @@ class Corpus:
     """Without `file`: the file of the input lines. With `file`: the column of the input, by name
     or by number (1 is the first, -1 the last)."""
 
-    target: str | int | None = None
+    target: str | int | list[str] | None = None
     """Without `file`: the file of the output lines. With `file`: the column of the output, by name
-    or by number (1 is the first, -1 the last)."""
+    or by number (1 is the first, -1 the last). Of a forecast: the column or columns to forecast;
+    by default all columns of numbers that have no other use, in a long table `y` or `target`."""
 
     text: str | int | None = None
     """The text of a language model, a classifier or a regression: without `file` a file of lines,
@@ -81,10 +83,10 @@ class Corpus:
     """The second text, where pairs of texts have a label or a value."""
 
     label: str | int | None = None
-    """The label of a text."""
+    """The label of a text or of a series."""
 
     value: str | int | None = None
-    """The value of a text, a number."""
+    """The value of a text or of a series, a number."""
 
     words: str | int | None = None
     """The sentences to tag: words separated by spaces."""
@@ -102,13 +104,56 @@ class Corpus:
     """The right answers as JSON: `[{"text": "Paris", "answer_start": 17}]`, where 17 is the number
     of characters before the answer in the text, or `[]` if there is no answer."""
 
+    past: str | list[str] | None = None
+    """Of a forecast: columns that help to forecast and are known up to the present, numbers or
+    categories."""
+
+    known: str | list[str] | None = None
+    """Of a forecast: columns that are also known for the time to forecast, such as holidays. The
+    file may go on with them after the last value of the target."""
+
+    static: str | list[str] | None = None
+    """Of a forecast: columns that do not change in a series, such as the kind of a shop."""
+
+    series: str | list[str] | None = None
+    """Where series have a label or a value: the columns of their values in a long table; by default
+    all columns of numbers that have no other use."""
+
+    id: str | int | None = None
+    """Long tables of series: the column that names the series of a row; by default `unique_id`,
+    `item_id` or `series_id`."""
+
+    time: str | int | list[str] | None = None
+    """Series: the column of the time, or those of its parts (`["year", "month", "day", "hour"]`).
+    Default: `ds`, `timestamp`, `date`, `datetime` or `time` (or `date` and `time` together), or
+    columns named like parts, or the first column of dates; without any, steps are numbered."""
+
+    frequency: str | None = None
+    """Series: the step of time, such as `15min`, `h`, `D`, `B` (weekdays), `W`, `M`, `Q` or `Y`;
+    times are then rounded down to it, and values that share a step are averaged. By default it is
+    inferred from the times, all of which must be a whole number of steps apart."""
+
+    missing: Literal["mask", "fill", "error"] | None = None
+    """Series: the treatment of missing values. `mask` (the default): they stay missing, and neither
+    loss nor scores count them; `fill`: interpolated between their neighbours; `error`: refused."""
+
+    repeated: Literal["error", "first", "last", "mean"] | None = None
+    """Series: the treatment of times that occur twice, with different values: `error` (the
+    default), the `first`, the `last`, or the `mean`."""
+
+    history: str | None = None
+    """Series: a file with earlier values of the same series, such as the training file for a test
+    file. They are never a target."""
+
     format: FormatName = AUTO
     """The format of `file`. `auto` chooses by the extension, ignoring .gz; a task with one column
-    reads a file with any other extension as `lines`."""
+    reads a file with any other extension as `lines`, a task about series as `series`."""
 
-    part: tuple[Annotated[float, Ge(0), Le(1)], Annotated[float, Ge(0), Le(1)]] | None = None
+    part: tuple[float | str, float | str] | None = None
     """Only this part of the corpus: `[0.0, 0.9]` is its first nine tenths, counted in rows, in
-    characters if `format = "text"`, or in whole articles if it is "squad"."""
+    characters if `format = "text"`, or in whole articles if it is "squad". Of a forecast: the steps
+    to forecast; those before them remain as history. There, numbers of steps (`[8640, 11520]`,
+    `[-48, 0]` for the last 48) and dates (`["2017-07-01", "2017-11-01"]`) are allowed too."""
 
     split: RowSplit | None = None
     """Only a random part of the rows: `{ below = 0.1 }` is about a tenth of them, `{ above = 0.1 }`
@@ -125,12 +170,13 @@ class Corpus:
     """Passes over the corpus in an epoch: 2.0 is two, 0.5 a different half of it each epoch."""
 
 
-COLUMNS = tuple(
-    field.name
-    for field in fields(Corpus)
-    if field.name not in ("file", "format", "part", "split", "separator", "inner", "weight")
-)
+SERIES_FIELDS = ("id", "time", "frequency", "missing", "repeated", "history")
+"""The fields of a corpus that say how series are read."""
+NO_COLUMNS = ("file", "format", "part", "split", "separator", "inner", "weight", *SERIES_FIELDS)
+COLUMNS = tuple(field.name for field in fields(Corpus) if field.name not in NO_COLUMNS)
 """The fields of a corpus that are columns."""
+SERIES_COLUMNS = frozenset({"past", "known", "static", "series"})
+"""Columns that only tasks about series have."""
 
 
 @dataclass(frozen=True)
@@ -208,13 +254,44 @@ def _check(corpus: Corpus, key: str) -> None:
         raise ConfigError(f"{key}.format is {corpus.format!r}, which needs {key}.file")
     if "" in (corpus.separator, corpus.inner):
         raise ConfigError(f"{key}: a separator is empty; leave it out or name a character")
-    if corpus.part is not None and not corpus.part[0] < corpus.part[1]:
-        raise ConfigError(
-            f"{key}.part is {list(corpus.part)}, which is no part; expected where it begins and "
-            "ends, such as [0.0, 0.9]"
-        )
+    if corpus.part is not None:
+        _check_part(*corpus.part, key)
     if corpus.split is not None:
         _check_split(corpus, corpus.split, key)
+
+
+def _check_part(start: float | str, stop: float | str, key: str) -> None:
+    """Refuses a part without content, and one that is given in two ways."""
+    numbers = [bound for bound in (start, stop) if not isinstance(bound, str)]
+    alike = not numbers or (len(numbers) == 2 and len(set(map(_is_share, numbers))) == 1)
+    is_to_end = stop == 0 and not isinstance(start, str) and start < 0
+    same_side = isinstance(start, str) or isinstance(stop, str) or (start < 0) == (stop < 0)
+    if alike and same_side and not is_to_end and not start < stop:  # type: ignore[operator]
+        raise ConfigError(
+            f"{key}.part is {[start, stop]}, which is no part; expected where it begins and ends, "
+            "such as [0.0, 0.9]"
+        )
+
+
+def _is_share(bound: float) -> bool:
+    return 0 <= bound <= 1
+
+
+def shares_of(corpus: Corpus) -> tuple[float, float] | None:
+    """The part of a corpus as two shares.
+
+    Raises:
+        ConfigError: it is given in steps or dates, which only series have.
+    """
+    if corpus.part is None:
+        return None
+    start, stop = corpus.part
+    if isinstance(start, str) or isinstance(stop, str) or not 0 <= start <= stop <= 1:
+        raise ConfigError(
+            f"{corpus.file}: part = {[start, stop]} has steps or dates, which are for forecasts; "
+            "expected shares, such as [0.0, 0.9]"
+        )
+    return float(start), float(stop)
 
 
 def _check_split(corpus: Corpus, split: RowSplit, key: str) -> None:
@@ -272,6 +349,63 @@ def format_by_extension(file: str) -> str | None:
     return next((name for name, form in FORMATS.items() if extension in form.extensions), None)
 
 
+def reads_series(columns: Sequence[str]) -> bool:
+    """Whether columns of a task hold series: those of a forecast, or the series of a class."""
+    return "series" in columns or ("target" in columns and "source" not in columns)
+
+
+def parts_are_steps(columns: Sequence[str]) -> bool:
+    """Whether the part of a corpus selects steps of its series, as in a forecast, and not rows."""
+    return reads_series(columns) and "series" not in columns
+
+
+def holds_series(corpus: Corpus) -> bool:
+    """Whether a corpus is about series, by its format or by an entry that only series have."""
+    form = known_format(corpus)
+    entries = (getattr(corpus, name) for name in ("series", *SERIES_FIELDS))
+    return (form is not None and form.rows == "series") or any(e is not None for e in entries)
+
+
+def format_for(corpus: Corpus, columns: Sequence[str]) -> str:
+    """The format of a corpus for a task with these columns, with `auto` resolved.
+
+    Raises:
+        ConfigError: as `format_of`; or the format has series and the task none, or the reverse.
+    """
+    if reads_series(columns):
+        return _series_format(corpus)
+    name = format_of(corpus, single=len(columns) == 1)
+    if FORMATS[name].rows == "series":
+        raise ConfigError(
+            f"{corpus.file}: format {name!r} has series, which the task has no use for; expected "
+            f"{', '.join(columns)}"
+        )
+    if given := [field for field in SERIES_FIELDS if getattr(corpus, field) is not None]:
+        raise ConfigError(
+            f"{corpus.file}: {given[0]} is for series, which the task has no use for; leave it out"
+        )
+    return name
+
+
+def _series_format(corpus: Corpus) -> str:
+    """The format of series in a corpus."""
+    if corpus.file is None:
+        raise ConfigError("a corpus of series needs file = ..., the file with all columns")
+    name = corpus.format
+    if name not in (AUTO, "csv", "tsv"):
+        _check_format(corpus, single=False)
+    by_extension = format_by_extension(corpus.file) if name == AUTO else name
+    form = FORMATS.get(by_extension or AUTO)
+    if form is not None and form.rows == "series":
+        return str(by_extension)
+    if by_extension in ("csv", "tsv", None):
+        return "series"
+    able = [name for name, form in FORMATS.items() if form.rows == "series"]
+    raise ConfigError(
+        f"{corpus.file}: format {by_extension!r} has no series; expected one of {', '.join(able)}"
+    )
+
+
 def format_of(corpus: Corpus, single: bool = False) -> str:
     """The format of a corpus, a key of `FORMATS`, with `auto` resolved.
 
@@ -289,7 +423,11 @@ def format_of(corpus: Corpus, single: bool = False) -> str:
     name = format_by_extension(corpus.file)
     if name is None and not single:
         extension = Path(corpus.file.removesuffix(".gz")).suffix.lower()
-        tables = [name for name, form in FORMATS.items() if form.columns == "all"]
+        tables = [
+            name
+            for name, form in FORMATS.items()
+            if form.columns == "all" and form.rows != "series"
+        ]
         raise ConfigError(
             f"{corpus.file}: the extension {extension!r} does not tell the format; "
             f"set format to one of {', '.join(tables)}"
@@ -317,9 +455,9 @@ def _check_format(corpus: Corpus, single: bool) -> None:
         )
 
 
-def column_of(corpus: Corpus, column: str) -> str | int | None:
-    """The corpus's entry for a column of the task: a file, a name, a number or None."""
-    entry: str | int | None = getattr(corpus, column, None)
+def column_of(corpus: Corpus, column: str) -> ColumnEntry:
+    """The corpus's entry for a column of the task: a file, a name, a number, names or None."""
+    entry: ColumnEntry = getattr(corpus, column, None)
     return entry
 
 
@@ -333,12 +471,14 @@ def columns_named(corpus: str | Corpus) -> set[str]:
 def files_of(corpus: Corpus, columns: Sequence[str], root: Path) -> list[tuple[str, Path]]:
     """The files of a corpus, each with its name in the run file and its path on disk.
 
+    The history of series is the last.
+
     Raises:
         ConfigError: a column has no file.
         DataError: a file is missing.
     """
     if corpus.file is not None:
-        names = [corpus.file]
+        names = [corpus.file] + ([] if corpus.history is None else [corpus.history])
     else:
         names = [_file_of_column(corpus, column) for column in columns]
     return [(name, _existing(root / Path(name).expanduser())) for name in names]
@@ -348,7 +488,7 @@ def _file_of_column(corpus: Corpus, column: str) -> str:
     name = column_of(corpus, column)
     if isinstance(name, str):
         return name
-    if name is None:
+    if name is None or isinstance(name, list):
         raise ConfigError(
             f"a corpus names no {column}: give a file for each of its columns "
             f'({column} = "..."), or one table with file = "..."'

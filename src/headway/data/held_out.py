@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import ConfigError
-from .config import Corpus, DataConfig, RowSplit, format_of, learned_from
+from .config import Corpus, DataConfig, RowSplit, format_for, learned_from, shares_of
 from .formats import FORMATS
 from .formats.read import read
-from .random_numbers import number_of_text
+from .random_numbers import number_of_value
+from .series import Series
 
 SHARE = 0.05
 LARGEST_SHARE = 0.2
@@ -74,7 +75,7 @@ def hold_out(
 
     Args:
         columns: the columns that the data have.
-        by: the column by whose text rows are drawn; the first if None.
+        by: the column by whose values rows are drawn; the first if None.
         root: the folder of relative file names.
 
     Raises:
@@ -118,8 +119,8 @@ def _line(counts: Sequence[tuple[_Cut, str]], seed: int) -> str:
 
 
 def _rows_of(corpus: Corpus, columns: Sequence[str]) -> str:
-    """What the rows of a corpus are: `examples`, `documents` or `pieces`."""
-    return FORMATS[format_of(corpus, single=len(columns) == 1)].rows
+    """What the rows of a corpus are: `examples`, `documents`, `pieces` or `series`."""
+    return FORMATS[format_for(corpus, columns)].rows
 
 
 def _groups(
@@ -134,7 +135,7 @@ def _groups(
         else:
             by_rows[rows].append(i)
     for rows, numbers in by_rows.items():
-        yield ROWS if rows == "examples" else CHARACTERS, numbers
+        yield CHARACTERS if rows == "documents" else ROWS, numbers
 
 
 def _sizes(
@@ -149,9 +150,10 @@ def _sizes(
     index = 0 if by is None else columns.index(by)
     for corpus in corpora:
         for row in read(corpus, columns, root):
-            text = row.values[index]
-            if text.strip():
-                yield number_of_text(text, seed), 1 if amount is ROWS else len(text)
+            value: str | Series = row.values[index]
+            is_blank = value.is_blank if isinstance(value, Series) else not value.strip()
+            if not is_blank:
+                yield number_of_value(value, seed), 1 if amount is ROWS else len(value)
 
 
 def _end(sizes: Iterable[tuple[float, int]], amount: Amount) -> _Cut:
@@ -207,7 +209,7 @@ def _short_number(above: float, up_to: float) -> float:
 
 def _at_share(corpus: Corpus, share: float) -> tuple[Corpus, Corpus]:
     """A running text without its end, and the end."""
-    start, stop = corpus.part or (0.0, 1.0)
+    start, stop = shares_of(corpus) or (0.0, 1.0)
     cut = round(stop - share * (stop - start), 6)
     return replace(corpus, part=(start, cut)), replace(corpus, part=(cut, stop))
 

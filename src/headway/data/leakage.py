@@ -6,11 +6,12 @@ normalisation (lower case, Unicode), without surrounding white space.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from .codecs.text import Codec
+from .codecs.codec import Codec
 from .config import Corpus, is_running_text
 from .formats.read import Row, read
 
@@ -52,7 +53,7 @@ class LeakCheck:
     ) -> None:
         self._codecs = tuple(codecs.values())
         # Source -> held-out set -> the other columns of the rows with this source.
-        self._known: dict[str, dict[str, set[tuple[str, ...]]]] = {}
+        self._known: dict[Hashable, dict[str, set[tuple[Hashable, ...]]]] = {}
         held_out = {
             name: [corpus for corpus in corpora if not is_running_text(corpus)]
             for name, corpora in held_out.items()
@@ -62,7 +63,7 @@ class LeakCheck:
         for name in names:
             for corpus in held_out[name]:
                 for row in read(corpus, tuple(codecs), root):
-                    source, *others = map(_normalized, self._codecs, row.values)
+                    source, *others = map(_identity, self._codecs, row.values)
                     self._known.setdefault(source, {}).setdefault(name, set()).add(tuple(others))
                     digest.update(repr((name, source, others)).encode())
         self.fingerprint = digest.hexdigest()
@@ -74,14 +75,15 @@ class LeakCheck:
 
     def see(self, rows: Iterable[Row]) -> None:
         """Counts training rows."""
-        for values, where in rows:
+        for row in rows:
+            values = row.values
             self._n_rows += 1
-            sets = self._known.get(_normalized(self._codecs[0], values[0]))
-            if sets and any(map(str.strip, values)):
-                self._count(sets, tuple(map(_normalized, self._codecs[1:], values[1:])), where)
+            sets = self._known.get(_identity(self._codecs[0], values[0]))
+            if sets and not all(map(_is_blank, self._codecs, values)):
+                self._count(sets, tuple(map(_identity, self._codecs[1:], values[1:])), row.where)
 
     def _count(
-        self, sets: dict[str, set[tuple[str, ...]]], others: tuple[str, ...], where: str
+        self, sets: dict[str, set[tuple[Hashable, ...]]], others: tuple[Hashable, ...], where: str
     ) -> None:
         for name, known_others in sets.items():
             self._sources[name] += 1
@@ -95,5 +97,9 @@ class LeakCheck:
         return Leaks(self._n_rows, dict(self._pairs), sources, self._first)
 
 
-def _normalized(codec: Codec, value: str) -> str:
-    return codec.clean(value).strip()
+def _identity(codec: Codec, value: Any) -> Hashable:
+    return codec.identity(value)
+
+
+def _is_blank(codec: Codec, value: Any) -> bool:
+    return codec.is_blank(value)

@@ -28,9 +28,11 @@ from .blocks import (
     shift_blocks,
     text_blocks,
 )
-from .codecs.text import Codec, TextCodec
-from .config import Corpus, files_of, format_of
+from .codecs.codec import Codec
+from .codecs.text import TextCodec
+from .config import Corpus, files_of, format_for, parts_are_steps
 from .formats import FORMATS
+from .formats.format import PLACES_SHOWN, Note, add_notes
 from .formats.read import Row, read
 from .leakage import LeakCheck, Leaks
 from .row_rules import IndependentColumns, RowRules
@@ -47,13 +49,13 @@ from .store import (
 )
 
 CHUNK_ROWS = 4096
-CHUNK_CHARACTERS = 4 << 20
-PLACES_SHOWN = 3
+CHUNK_AMOUNT = 4 << 20  # characters, or numbers
 # Fields of corpora that were added later. Left out of keys where they are unset, so that older runs
 # find their data again.
 LATER = (
     *("text", "text2", "label", "value", "words", "tags", "question", "context", "answers"),
-    *("part", "split"),
+    *("part", "split", "past", "known", "static", "series"),
+    *("id", "time", "frequency", "missing", "repeated", "history"),
 )
 
 
@@ -81,6 +83,8 @@ class Prepared:
     is_running: tuple[bool, ...]
     """Which corpora are stored in blocks: running text, documents."""
     dropped: tuple[DroppedExamples, ...]
+    noted: tuple[Note, ...]
+    """What readers found in the rows and did about it."""
     leaks: Leaks | None
     """Result of the leak check, if one was made."""
     reused: bool
@@ -114,6 +118,7 @@ class Prepared:
         if self.was_damaged:
             lines.append("the stored data were damaged, or of an older headway; prepared again")
         lines += [str(dropped) for dropped in self.dropped]
+        lines += map(str, self.noted)
         is_checked = self.leaks is not None and self.leaks.rows and self.leaks.pairs
         return lines + ([str(self.leaks)] if is_checked else [])
 
@@ -165,11 +170,14 @@ class _Job:
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def _described(self, corpus: Corpus) -> dict[str, object]:
-        fields = asdict(corpus) | {"format": self.format(corpus), "weight": None}
+        form = self.format(corpus)
+        fields = asdict(corpus) | {"format": form, "weight": None}
+        if parts_are_steps(self.columns):  # stored whole: parts in time are views
+            fields["part"] = None
         return {name: value for name, value in fields.items() if value or name not in LATER}
 
     def format(self, corpus: Corpus) -> str:
-        return format_of(corpus, single=len(self.columns) == 1)
+        return format_for(corpus, self.columns)
 
     def is_cut(self, corpus: Corpus) -> bool:
         """Whether a corpus is stored in blocks."""
@@ -239,9 +247,18 @@ def prepare(
     dropped = (
         DroppedExamples(d["reason"], d["count"], tuple(d["places"])) for d in store.notes["dropped"]
     )
-    sizes, is_running = tuple(store.notes["sizes"]), tuple(map(job.is_cut, corpora))
-    was_damaged = was_there and not reused
-    return Prepared(store, key, sizes, is_running, tuple(dropped), leaks, reused, was_damaged)
+    noted = (Note(n["text"], n["count"], tuple(n["places"])) for n in store.notes.get("noted", ()))
+    return Prepared(
+        store,
+        key,
+        tuple(store.notes["sizes"]),
+        tuple(map(job.is_cut, corpora)),
+        tuple(dropped),
+        tuple(noted),
+        leaks,
+        reused,
+        was_damaged=was_there and not reused,
+    )
 
 
 def _states(files: Sequence[Path]) -> list[tuple[int, int, int]]:
@@ -290,6 +307,8 @@ def _write(
             raise DataError(f"nothing to use in {names}: {why}")
         _check_unchanged(job.files(), before)
         writer.notes = {"sizes": sizes, "dropped": [asdict(entry) for entry in dropped]}
+        if tally.noted:
+            writer.notes["noted"] = [asdict(note) for note in tally.noted.values()]
         if job.sentences:
             writer.notes[BLOCK] = job.block
 
@@ -310,7 +329,7 @@ def _examples(
         while group := list(islice(blocks, CHUNK_ROWS)):
             yield {name: [block[name] for block in group] for name in group[0]}
         return
-    for chunk in _chunks(rows):
+    for chunk in _chunks(rows, tuple(job.codecs.values())):
         encoded = _encode(chunk, job.codecs)
         kept = tally.sift(chunk, encoded)
         examples = _chosen(encoded, kept) | _derived(job, [chunk[i] for i in kept])
@@ -340,7 +359,9 @@ def _blocks(
     if is_one:
         texts = [(f"{corpus.file}:1", (row.values[0] for row in rows))]
     else:
-        texts = ((row.where, [text] if (text := row.values[0]).strip() else []) for row in rows)
+        texts = (
+            (row.where, [] if codec.is_blank(row.values[0]) else [row.values[0]]) for row in rows
+        )
     for where, parts in texts:
         number = None
         for block in cut(name, codec, parts, job.block):
@@ -350,25 +371,25 @@ def _blocks(
             tally.note(f"empty {name}", where)
 
 
-def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """Rows in lists of bounded number and total length."""
+def _chunks(rows: Iterator[Row], codecs: Sequence[Codec]) -> Iterator[list[Row]]:
+    """Rows in lists of bounded number and total amount."""
     chunk: list[Row] = []
-    characters = 0
+    amount = 0
     for row in rows:
         chunk.append(row)
-        characters += sum(map(len, row.values))
-        if len(chunk) >= CHUNK_ROWS or characters >= CHUNK_CHARACTERS:
+        amount += sum(codec.amount(value) for codec, value in zip(codecs, row.values, strict=True))
+        if len(chunk) >= CHUNK_ROWS or amount >= CHUNK_AMOUNT:
             yield chunk
-            chunk, characters = [], 0
+            chunk, amount = [], 0
     if chunk:
         yield chunk
 
 
 def _encode(rows: Sequence[Row], codecs: Mapping[str, Codec]) -> dict[str, list[np.ndarray]]:
-    texts = zip(*(row.values for row in rows), strict=True)
+    columns = zip(*(row.values for row in rows), strict=True)
     return {
         name: codec.encode_batch(column)
-        for (name, codec), column in zip(codecs.items(), texts, strict=True)
+        for (name, codec), column in zip(codecs.items(), columns, strict=True)
     }
 
 
@@ -394,6 +415,7 @@ class _Tally:
         self._names = job.columns
         self._counts: dict[str, int] = {}
         self._places: dict[str, list[str]] = {}
+        self.noted: dict[str, Note] = {}
 
     def sift(self, rows: Sequence[Row], encoded: dict[str, list[np.ndarray]]) -> list[int]:
         """The indices of the usable rows."""
@@ -402,17 +424,19 @@ class _Tally:
             reason = self._reason(row, arrays)
             if reason is None:
                 kept.append(i)
+                add_notes(self.noted, row.notes)
             else:
                 self.note(reason, row.where)
         return kept
 
     def _reason(self, row: Row, arrays: Sequence[np.ndarray]) -> str | None:
-        if any(map(str.strip, row.values)) and (problem := self._rules.complaint(row.values)):
+        parts = list(zip(self._names, row.values, arrays, self._codecs, strict=True))
+        is_blank = all(codec.is_blank(value) for _, value, _, codec in parts)
+        if not is_blank and (problem := self._rules.complaint(row.values)):
             raise DataError(f"{row.where}: {problem}")
-        parts = zip(self._names, row.values, arrays, self._codecs, strict=True)
-        for name, text, array, codec in parts:
-            if len(array) <= codec.marks or not text.strip():
-                if problem := codec.complaint(text):
+        for name, value, array, codec in parts:
+            if len(array) <= codec.marks or codec.is_blank(value):
+                if problem := codec.complaint(value):
                     raise DataError(f"{row.where}: {problem}")
                 return f"empty {name}"
         return self._too_long(arrays)

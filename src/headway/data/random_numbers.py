@@ -1,9 +1,16 @@
-"""A random number for each text, by which rows are divided: equal texts are never separated."""
+"""A random number for each value, by which rows are divided: equal values are never separated."""
 
 import hashlib
 import unicodedata
 
+from .series import Series
+
 BITS = 53  # of a float
+
+
+def number_of_value(value: str | Series, seed: int) -> float:
+    """A number from 0 to 1, drawn from a text, or from the values of a series, and the seed."""
+    return number_of_text(value if isinstance(value, str) else value.digest(), seed)
 
 
 def number_of_text(text: str, seed: int) -> float:

@@ -6,7 +6,7 @@ The task chooses the rules; rules about one column are left to its codec.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from .codecs.text import Codec
+from .codecs.codec import Codec
 
 
 class RowRules(Protocol):

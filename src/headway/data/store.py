@@ -57,7 +57,7 @@ class Column:
     """The type of a column; `shape` is that of one step, () for a plain sequence."""
 
     name: str
-    dtype: Literal["uint8", "uint16", "int32", "float32"]
+    dtype: Literal["uint8", "uint16", "int32", "float32", "float64"]
     shape: tuple[int, ...] = ()
 
     @property
@@ -92,6 +92,12 @@ class _Mapped:
         """The values at `positions`, which form about `pieces` contiguous runs."""
         values: np.ndarray = self._array[positions]
         self._touch(values.nbytes + pieces * FAULT_BYTES)
+        return values
+
+    def gather_part(self, positions: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """As `gather`, but only one number of each row: `part` broadcasts to `positions`."""
+        values: np.ndarray = self._array[positions, part]
+        self._touch(values.nbytes * self._array.shape[1] + len(positions) * FAULT_BYTES)
         return values
 
     def _touch(self, size: int) -> None:
@@ -145,6 +151,21 @@ class StoredColumn:
         first, last = (int(self.offsets.span(i, i + 1)[0]) for i in (start, stop))
         return self._values.span(first, last)
 
+    def bounds(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of all values at which some examples begin, and end (n,)."""
+        starts = self.offsets.gather(indices, 1).astype(np.int64)
+        return starts, self.offsets.gather(indices + 1, 0).astype(np.int64)
+
+    def rows_at(self, rows: np.ndarray, part: np.ndarray | None = None) -> np.ndarray:
+        """Rows (n, T) of all values, a copy (n, T, C).
+
+        Args:
+            part: the one number of a row to read, for each of the n; the result is (n, T, 1).
+        """
+        if part is None:
+            return self._values.gather(rows, len(rows))
+        return self._values.gather_part(rows, part[:, None])[..., None]
+
     def last_values(self) -> np.ndarray:
         """The last value of each example; no example may be empty."""
         ends = self.offsets.span(1, len(self) + 1).astype(np.int64)
@@ -189,6 +210,53 @@ class SelectedColumn(StoredColumn):
 
     def take(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self._whole.take(self._rows[np.asarray(indices, np.int64)])
+
+
+class ArrayColumn:
+    """A column in memory, with the part of `StoredColumn` that windows use."""
+
+    def __init__(self, column: Column, examples: Sequence[np.ndarray]) -> None:
+        self.column = column
+        self._ends = np.cumsum([0, *map(len, examples)])
+        empty = np.empty((0, *column.shape), column.dtype)
+        self._values = np.concatenate([empty, *examples])
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        return self._values[self._ends[index] : self._ends[index + 1]]
+
+    def bounds(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._ends[indices], self._ends[indices + 1]
+
+    def rows_at(self, rows: np.ndarray, part: np.ndarray | None = None) -> np.ndarray:
+        if part is None:
+            return self._values[rows]
+        return self._values[rows, part[:, None]][..., None]
+
+    def take(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        chosen = [self[int(index)] for index in indices]
+        return np.concatenate([self._values[:0], *chosen]), np.array([len(one) for one in chosen])
+
+
+class ArrayStore:
+    """Examples in memory, with the part of `Store` that windows use."""
+
+    def __init__(self, columns: Mapping[str, ArrayColumn], size: int) -> None:
+        self._columns, self._size = dict(columns), size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, column: str) -> ArrayColumn:
+        return self._columns[column]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self._columns)
+
+    def lengths(self, column: str) -> np.ndarray:
+        """The length of each example in one column."""
+        starts, ends = self[column].bounds(np.arange(len(self)))
+        return ends - starts
 
 
 class Store:
@@ -437,7 +505,7 @@ class _HashingFile:
 
 
 def _narrowed(values: np.ndarray, column: Column) -> np.ndarray:
-    if column.dtype != "float32" and len(values):
+    if column.on_disk.kind != "f" and len(values):
         limits = np.iinfo(column.dtype)
         low, high = int(values.min()), int(values.max())
         if low < limits.min or high > limits.max:

@@ -1,8 +1,9 @@
 from dataclasses import dataclass, make_dataclass
+from typing import Annotated, Any
 
 from config_samples import Run, Train
 
-from headway.config import describe
+from headway.config import Choice, describe
 
 LINES = describe(Run).splitlines()
 
@@ -47,6 +48,32 @@ def test_inherited_docs_and_late_classes():
     assert "Peak learning rate" in page
     assert "| `own` | a whole number | `1` | My own. |" in page
     assert "| `x` | a whole number | **required** |" in describe(make_dataclass("M", [("x", int)]))
+
+
+def test_a_table_of_an_option_is_below_it():
+    """Families may have tables of their own, in `[model]`."""
+
+    @dataclass(frozen=True)
+    class Inner:
+        patch: int = 1
+        """Steps of a patch."""
+
+    @dataclass(frozen=True)
+    class Reader:
+        family: str = "reader"
+        input: Inner | None = None
+
+    @dataclass(frozen=True)
+    class Whole:
+        model: Annotated[Any, Choice("family", lambda: {"reader": Reader})] = None
+
+    lines = describe(Whole).splitlines()
+    headings = [line for line in lines if line.startswith("#")]
+    assert headings[-2:] == [
+        '### `[model]` with `family = "reader"`',
+        "#### `[model.input]` (optional)",
+    ]
+    assert "| `model.input.patch` | a whole number | `1` | Steps of a patch. |" in lines
 
 
 def test_a_class_without_a_docstring_is_not_given_its_signature():

@@ -5,10 +5,14 @@ from headway.data.config import (
     DataConfig,
     RowSplit,
     as_corpora,
+    columns_named,
     data_root,
     default_cache,
     files_of,
+    format_for,
     format_of,
+    reads_series,
+    shares_of,
 )
 from headway.errors import ConfigError, DataError
 
@@ -154,3 +158,129 @@ def test_a_split_that_means_nothing(corpus, message):
     with pytest.raises(ConfigError) as caught:
         as_corpora(corpus, "data.train")
     assert str(caught.value) == message
+
+
+FORECAST, CLASSES = ("target",), ("series", "label")
+
+
+def test_columns_that_hold_series():
+    assert reads_series(FORECAST)
+    assert reads_series(("target", "past", "known"))
+    assert reads_series(CLASSES)
+    assert not reads_series(PAIR)
+    assert not reads_series(("text", "label"))
+
+
+@pytest.mark.parametrize(
+    ("file", "form"),
+    [
+        ("a.csv", "series"),
+        ("a.tsv.gz", "series"),
+        ("a.txt", "series"),
+        ("a", "series"),
+        ("a.parquet", "parquet"),
+        ("a.ts.gz", "ts"),
+        ("a.npz", "npz"),
+    ],
+)
+def test_formats_of_series(file, form):
+    assert format_for(Corpus(file=file), FORECAST) == form
+    assert format_for(Corpus(file=file), CLASSES) == form
+    assert format_for(Corpus(file=file, format="wide"), FORECAST) == "wide"
+
+
+def test_a_table_of_texts_stays_one():
+    assert format_for(Corpus(file="a.csv"), PAIR) == "csv"
+    assert format_for(Corpus(file="a.csv", format="tsv"), FORECAST) == "series"
+    assert format_for(Corpus(source="a", target="b"), PAIR) == "lines"
+    assert format_for(Corpus(file="a.txt"), ("text",)) == "lines"
+
+
+@pytest.mark.parametrize(
+    ("corpus", "columns", "message"),
+    [
+        (
+            Corpus(file="a.ts"),
+            ("text", "label"),
+            "a.ts: format 'ts' has series, which the task has no use for; expected text, label",
+        ),
+        (
+            Corpus(file="a.csv", frequency="h"),
+            PAIR,
+            "a.csv: frequency is for series, which the task has no use for; leave it out",
+        ),
+        (
+            Corpus(file="a.json", format="squad"),
+            FORECAST,
+            "a.json: format 'squad' has no series; expected one of series, wide, long, ragged, "
+            "parquet, ucr, ts, npz",
+        ),
+        (
+            Corpus(file="a.jsonl"),
+            FORECAST,
+            "a.jsonl: format 'jsonl' has no series; expected one of series, wide, long, ragged, "
+            "parquet, ucr, ts, npz",
+        ),
+        (
+            Corpus(target="a"),
+            FORECAST,
+            "a corpus of series needs file = ..., the file with all columns",
+        ),
+    ],
+)
+def test_formats_that_do_not_fit_the_task(corpus, columns, message):
+    with pytest.raises(ConfigError) as caught:
+        format_for(corpus, columns)
+    assert str(caught.value) == message
+
+
+def test_the_history_is_the_last_file(tmp_path):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).touch()
+    found = files_of(Corpus(file="a.csv", history="b.csv"), FORECAST, tmp_path)
+    assert found == [("a.csv", tmp_path / "a.csv"), ("b.csv", tmp_path / "b.csv")]
+
+
+def test_only_columns_of_tasks_are_columns():
+    corpus = Corpus(file="a.csv", id="a", time=["b"], target=["c"], past="d", missing="fill")
+    assert columns_named(corpus) == {"target", "past"}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *((0.0, 0.9), (8640, 11520), (-48, 0), (-96, -48), (0, 100), (0.0, -96), (-96, 1.0)),
+        *(("2017-07-01", "2017-11-01"), (0.0, "2017-07-01"), ("2017-07-01", 1.0)),
+    ],
+)
+def test_parts_of_series(part):
+    corpus = Corpus(file="a.csv", part=part)
+    assert as_corpora(corpus, "data.train") == (corpus,)
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ((0.9, 0.1), "expected where it begins and ends, such as [0.0, 0.9]"),
+        ((100, 10), "expected where it begins and ends, such as [0.0, 0.9]"),
+        ((0, 0), "expected where it begins and ends, such as [0.0, 0.9]"),
+        ((-10, -20), "expected where it begins and ends, such as [0.0, 0.9]"),
+        (("2018", "2017"), "expected where it begins and ends, such as [0.0, 0.9]"),
+    ],
+)
+def test_parts_that_are_none(part, message):
+    with pytest.raises(ConfigError) as caught:
+        as_corpora(Corpus(file="a.csv", part=part), "data.train")
+    assert str(caught.value) == f"data.train.part is {list(part)}, which is no part; {message}"
+
+
+def test_parts_of_texts_are_shares():
+    assert shares_of(Corpus(file="a.tsv")) is None
+    assert shares_of(Corpus(file="a.tsv", part=(0, 1))) == (0.0, 1.0)
+    for part in ((0, 100), ("2017", "2018"), (-1, 0)):
+        with pytest.raises(ConfigError) as caught:
+            shares_of(Corpus(file="a.tsv", part=part))
+        assert str(caught.value) == (
+            f"a.tsv: part = {list(part)} has steps or dates, which are for forecasts; expected "
+            "shares, such as [0.0, 0.9]"
+        )

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from headway.data import prepare as preparing
+from headway.data.codecs.series import NumberColumn, SeriesCodec
 from headway.data.codecs.text import TextCodec
 from headway.data.config import Corpus, RowSplit
+from headway.data.formats import Note
 from headway.data.formats.read import read
 from headway.data.leakage import LeakCheck
 from headway.data.prepare import prepare
@@ -69,7 +71,7 @@ def test_only_the_first_places_are_shown(root, run):
 def test_nothing_is_lost_between_chunks(root, run, monkeypatch):
     (root / "p.tsv").write_text("".join(f"{'a ' * (i % 7)}b\tx\n" for i in range(50)))
     monkeypatch.setattr(preparing, "CHUNK_ROWS", 7)
-    monkeypatch.setattr(preparing, "CHUNK_CHARACTERS", 40)
+    monkeypatch.setattr(preparing, "CHUNK_AMOUNT", 40)
     prepared = run([Corpus(file="p.tsv")])
     assert [len(source) for source, _ in examples(prepared)] == [i % 7 + 2 for i in range(50)]
 
@@ -268,3 +270,53 @@ def test_a_sample_is_spread_over_the_rows(root, run):
     assert len(rows) == 10
     assert rows == [prepared.store["source"][10 * i].tolist() for i in range(10)]
     assert len(prepared.sample(0.001, 20)) == 20
+
+
+class TestNotes:
+    """What readers of series found is summed over the rows, kept with the store and reported."""
+
+    @pytest.fixture
+    def noted(self, tmp_path):
+        def start(text, corpora=1):
+            for number in range(corpora):
+                (tmp_path / f"{number}.csv").write_text("date,a\n" + text)
+            codec = SeriesCodec([NumberColumn("a")])
+            chosen = [Corpus(file=f"{number}.csv") for number in range(corpora)]
+            return prepare(chosen, {"target": codec}, tmp_path / "stores", root=tmp_path)
+
+        return start
+
+    DAYS = "".join(
+        f"2024-01-{day:02d},{'' if day in (3, 5, 6, 8) else day}\n" for day in range(1, 11)
+    )
+
+    def test_they_are_counted_and_placed(self, noted):
+        lines = [
+            "1 examples prepared",
+            "frequency D, inferred from the times",
+            "4 missing values in column 'a' (0.csv:4, 0.csv:6, 0.csv:7, ...)",
+        ]
+        assert noted(self.DAYS).report() == lines
+        again = noted(self.DAYS)
+        assert again.reused
+        assert again.report() == [lines[0].replace("prepared", "found"), *lines[1:]]
+
+    def test_those_of_several_files_are_summed(self, noted):
+        assert noted(self.DAYS, corpora=2).report()[-1] == (
+            "8 missing values in column 'a' (0.csv:4, 0.csv:6, 0.csv:7, ...)"
+        )
+
+    def test_few_places_are_all_shown(self, noted):
+        text = "".join(f"2024-01-{day:02d},{'' if day == 2 else day}\n" for day in range(1, 5))
+        assert noted(text).report()[-1] == "1 missing values in column 'a' (0.csv:3)"
+
+    def test_nothing_to_note(self, noted):
+        text = "".join(f"2024-01-{day:02d},{day}\n" for day in range(1, 5))
+        assert noted(text).noted == (Note("frequency D, inferred from the times"),)
+
+
+def test_a_note_is_a_line():
+    note = Note("values missing", 1234, ("a:1", "a:2"))
+    assert str(note) == "1,234 values missing (a:1, a:2, ...)"
+    assert str(Note("values missing", 2, ("a:1", "a:2"))) == "2 values missing (a:1, a:2)"
+    assert str(Note("frequency h")) == "frequency h"

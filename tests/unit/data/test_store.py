@@ -13,7 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.data import store as stores
-from headway.data.store import Column, Store, StoreWriter, building, integers
+from headway.data.store import (
+    ArrayColumn,
+    ArrayStore,
+    Column,
+    Store,
+    StoreWriter,
+    building,
+    integers,
+)
 from headway.errors import DataError
 
 COLUMNS = (Column("ids", "uint16"), Column("values", "float32", (2,)))
@@ -291,3 +299,61 @@ def test_some_examples_of_a_store(tmp_path):
     assert (values.tolist(), lengths.tolist()) == ([7, 2, 3], [1, 2])
     with pytest.raises(IndexError, match="example 3 of 3"):
         column[3]
+
+
+class TestRows:
+    """Rows of all values of a column, by which windows are read; on disk and in memory."""
+
+    VALUES = (np.arange(8.0).reshape(4, 2), np.zeros((0, 2)), 10 + np.arange(6.0).reshape(3, 2))
+
+    @pytest.fixture(params=["disk", "memory"])
+    def column(self, request, tmp_path):
+        column = Column("values", "float32", (2,))
+        if request.param == "memory":
+            return ArrayColumn(column, self.VALUES)
+        with StoreWriter(tmp_path / "s", [column]) as writer:
+            writer.append({"values": list(self.VALUES)})
+        return Store(tmp_path / "s")["values"]
+
+    def test_bounds_of_examples(self, column):
+        starts, ends = column.bounds(np.array([2, 0, 1, 0]))
+        assert starts.tolist() == [4, 0, 4, 0]
+        assert ends.tolist() == [7, 4, 4, 4]
+
+    def test_whole_rows(self, column):
+        found = column.rows_at(np.array([[0, 1], [6, 4]]))
+        assert found.tolist() == [[[0, 1], [2, 3]], [[14, 15], [10, 11]]]
+        found[:] = -1  # a copy
+        assert column[0].tolist() == self.VALUES[0].tolist()
+
+    def test_one_number_of_each_row(self, column):
+        found = column.rows_at(np.array([[0, 1], [6, 4]]), np.array([1, 0]))
+        assert found.tolist() == [[[1], [3]], [[14], [10]]]
+        found[:] = -1
+        assert column[0].tolist() == self.VALUES[0].tolist()
+
+    def test_examples_and_those_taken(self, column):
+        assert [column[i].tolist() for i in range(3)] == [v.tolist() for v in self.VALUES]
+        values, lengths = column.take(np.array([2, 1, 2]))
+        assert values.tolist() == [*self.VALUES[2].tolist()] * 2
+        assert lengths.tolist() == [3, 0, 3]
+
+
+def test_a_store_in_memory():
+    columns = {
+        "values": ArrayColumn(
+            Column("values", "float32", (1,)), [np.ones((3, 1)), np.ones((1, 1))]
+        ),
+        "ids": ArrayColumn(Column("ids", "uint16"), [ids(1, 2), ids()]),
+    }
+    store = ArrayStore(columns, 2)
+    assert (len(store), store.columns) == (2, ("values", "ids"))
+    assert store.lengths("values").tolist() == [3, 1]
+    assert store.lengths("ids").tolist() == [2, 0]
+    assert store["ids"][0].tolist() == [1, 2]
+
+
+def test_an_empty_store_in_memory():
+    store = ArrayStore({"values": ArrayColumn(Column("values", "float32", (2,)), [])}, 0)
+    assert store.lengths("values").tolist() == []
+    assert store["values"].take(np.empty(0, int))[0].shape == (0, 2)

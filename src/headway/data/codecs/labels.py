@@ -10,13 +10,14 @@ import numpy as np
 
 from ...errors import DataError, RunError
 from ..store import Column, integers
+from .codec import WrittenCodec
 
 SHOWN = 10
 MOST = 1 << 16
 """The most labels that can be classes."""
 
 
-class LabelCodec:
+class LabelCodec(WrittenCodec):
     """Labels as numbers from 0; surrounding white space is ignored.
 
     `fit` sorts the labels by name. An unknown label encodes to an empty array, and `complaint`

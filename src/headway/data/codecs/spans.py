@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import RunError
 from ...file_limits import parse_json
 from ..store import Column
+from .codec import WrittenCodec
 from .text import TextCodec
 
 NOWHERE = (-1, -1)
@@ -37,7 +38,7 @@ class Span(NamedTuple):
         return self.start + len(self.text)
 
 
-class SpanCodec:
+class SpanCodec(WrittenCodec):
     """Answers as pairs of start and end, in characters.
 
     A text that is no list of answers encodes to an empty array, and `complaint` gives the reason.
@@ -95,7 +96,7 @@ class SpanCodec:
         return cls(bool(may_lack))
 
 
-class PlacedCodec:
+class PlacedCodec(WrittenCodec):
     """A document as tokens without special tokens, each with its span of characters.
 
     Shape of an encoding: (n, 3): id, start, end.
@@ -137,7 +138,7 @@ class PlacedCodec:
         return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-class DocumentCodec:
+class DocumentCodec(WrittenCodec):
     """A document as its UTF-8 bytes, from which the text of a span can be cut."""
 
     marks = 0

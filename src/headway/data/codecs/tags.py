@@ -20,6 +20,7 @@ import numpy as np
 
 from ...errors import DataError, RunError
 from ..store import Column, integers
+from .codec import WrittenCodec
 from .labels import SHOWN, name_hint
 
 Scheme = Literal["bio", "iob1", "plain"]
@@ -45,7 +46,7 @@ class MistypedTagError(DataError):
         self.tag = tag
 
 
-class TagCodec:
+class TagCodec(WrittenCodec):
     """Tags as numbers; the tags of a sentence are separated by white space.
 
     Every type of entity has both `B-` and `I-`, even if the training data have only one of them. A

@@ -1,4 +1,4 @@
-"""The interface of codecs, and the codec of texts: token ids with special tokens.
+"""The codec of texts: token ids with special tokens.
 
 Tokenizing itself is left to `headway.text`. The task chooses the codec of each column.
 """
@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,35 +15,10 @@ from ...errors import ConfigError
 from ...text import SpecialTokenTemplate, Tokenizer, TokenizerConfig, train_tokenizer
 from ...text.special_tokens import UNKNOWN
 from ..store import Column, integers
+from .codec import WrittenCodec
 
 
-class Codec(Protocol):
-    """A codec as `prepare` uses it."""
-
-    @property
-    def marks(self) -> int:
-        """Number of special tokens in each encoding."""
-
-    def column(self, name: str) -> Column:
-        """The column of the store for this codec's encodings."""
-
-    def clean(self, text: str) -> str:
-        """The text after normalisation (Unicode, lower case, ...), as it is encoded."""
-
-    def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """One array per text."""
-
-    def decode(self, values: Sequence[Any]) -> str:
-        """The text of one array."""
-
-    def complaint(self, text: str) -> str | None:
-        """The error message for a value that encodes to nothing; None if it is blank."""
-
-    def fingerprint(self) -> str:
-        """A hash; two codecs share it only if they encode alike."""
-
-
-class TextCodec:
+class TextCodec(WrittenCodec):
     """Text as token ids.
 
     Args:

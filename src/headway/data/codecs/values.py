@@ -15,11 +15,12 @@ from torch import Tensor
 
 from ...errors import DataError, RunError
 from ..store import Column
+from .codec import WrittenCodec
 
 Numbers = TypeVar("Numbers", float, np.ndarray, Tensor)
 
 
-class ValueCodec:
+class ValueCodec(WrittenCodec):
     """Standardised numbers, written as `3`, `-0.5` or `1e-3`; they must be finite.
 
     Any other text encodes to an empty array, and `complaint` gives the reason.

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..store import Column
+from .codec import WrittenCodec
 from .text import TextCodec
 
 MARK = -1
 """The word number of special tokens."""
 
 
-class WordsCodec:
+class WordsCodec(WrittenCodec):
     """Sentences of words separated by white space, as tokens with word numbers.
 
     Every word has at least one token: a word that tokenizes to nothing becomes the unknown token.

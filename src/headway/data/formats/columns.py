@@ -4,8 +4,11 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from ...errors import ConfigError, DataError
+from .format import ColumnEntry
 
-Columns = Mapping[str, str | int | None]
+WIDE = 20
+"""A table of texts has hardly more columns than this."""
+Columns = Mapping[str, ColumnEntry]
 """Columns of the task, each with the corpus's entry: a name, a number or None."""
 
 
@@ -25,17 +28,22 @@ def pick(columns: Columns, header: list[str] | None, width: int, where: str) -> 
     """
     if header is None and all(entry is None for entry in columns.values()):
         if width != len(columns):
+            series = ', or set format = "series" if they are a series' if width > WIDE else ""
             raise DataError(
                 f"{where}: {width} columns where {len(columns)} ({', '.join(columns)}) were "
-                f"expected; say which, such as {next(iter(columns))} = 1"
+                f"expected; say which, such as {next(iter(columns))} = 1{series}"
             )
         return list(range(width))
     return [_position(entry, column, header, width, where) for column, entry in columns.items()]
 
 
 def _position(
-    entry: str | int | None, column: str, header: list[str] | None, width: int, where: str
+    entry: ColumnEntry, column: str, header: list[str] | None, width: int, where: str
 ) -> int:
+    if isinstance(entry, list):
+        raise ConfigError(
+            f"{where}: {column} is a list of columns, which is for series; name one column"
+        )
     if isinstance(entry, int):
         if entry == 0 or abs(entry) > width:
             raise DataError(
@@ -62,7 +70,8 @@ def _header_hint(name: str, column: str, header: list[str]) -> str:
         )
     near = [other for other in header if other.lower() == name.lower()]
     near = near or get_close_matches(name, header, n=1)
-    return f'the header has {listed(header)}; say which, such as {column} = "{(near or header)[0]}"'
+    example = listed((near or header)[:1])
+    return f'the header has {listed(header)}; say which, such as {column} = "{example}"'
 
 
 def check_width(fields: list[str], width: int, where: str) -> None:

@@ -215,7 +215,7 @@ def read_parallel(corpus: CorpusFiles) -> Iterator[Row]:
         if None in values:
             break
         number += 1
-        yield Row(values, f"{corpus.name}:{number}")  # type: ignore[arg-type]
+        yield Row(values, f"{corpus.name}:{number}")
     _check_all_ended(corpus.files, values, number)
 
 

@@ -10,10 +10,20 @@ from itertools import islice
 from pathlib import Path
 
 from ...errors import ConfigError
-from ..config import Corpus, RowSplit, column_of, files_of, format_of
-from ..random_numbers import number_of_text
+from ..config import (
+    SERIES_COLUMNS,
+    Corpus,
+    RowSplit,
+    column_of,
+    files_of,
+    format_for,
+    format_of,
+    parts_are_steps,
+    shares_of,
+)
+from ..random_numbers import number_of_value
 from . import FORMATS
-from .format import CorpusFiles, Row
+from .format import CorpusFiles, Row, SeriesOptions
 from .lines import read_lines
 
 __all__ = ["Row", "has_column", "read", "read_lines", "read_whole"]
@@ -21,6 +31,8 @@ __all__ = ["Row", "has_column", "read", "read_lines", "read_whole"]
 
 def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
     """Streams the rows of a corpus; those of a running text are its pieces.
+
+    The part of a forecast selects steps, not rows; it is left to the task.
 
     Args:
         columns: the task's names of the columns, such as `("source", "target")`.
@@ -30,26 +42,44 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
         ConfigError: the description does not fit the format.
         DataError: a file is missing or malformed; the message names file and line.
     """
-    form = FORMATS[format_of(corpus, single=len(columns) == 1)]
+    form = FORMATS[format_for(corpus, columns)]
+    shares = None if parts_are_steps(columns) else shares_of(corpus)
     corpus_files = CorpusFiles(
         files_of(corpus, columns, root),
         {column: column_of(corpus, column) for column in columns},
-        corpus.part if form.takes_parts else None,
+        shares if form.takes_parts else None,
         corpus.separator,
         corpus.inner,
+        options_of(corpus, columns),
     )
-    if corpus.part is None or form.takes_parts:
+    if shares is None or form.takes_parts:
         rows = form.read(corpus_files)
     else:
         part = _part_of_text if form.rows == "pieces" else _part
-        rows = part(lambda: form.read(corpus_files), *corpus.part)
+        rows = part(lambda: form.read(corpus_files), *shares)
     return rows if corpus.split is None else _split(rows, corpus.split, columns)
+
+
+def options_of(corpus: Corpus, columns: Sequence[str]) -> SeriesOptions:
+    """How the series of a corpus are read for a task with these columns."""
+    return SeriesOptions(
+        id=corpus.id,
+        time=corpus.time,
+        frequency=corpus.frequency,
+        missing=corpus.missing or "mask",
+        repeated=corpus.repeated or "error",
+        unread=tuple(
+            entry
+            for column in ("label", "value")
+            if column not in columns and isinstance(entry := column_of(corpus, column), str | int)
+        ),
+    )
 
 
 def read_whole(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
     """The rows of a corpus; a running text is a single row."""
     rows = read(corpus, columns, root)
-    if FORMATS[format_of(corpus, single=len(columns) == 1)].rows != "pieces":
+    if FORMATS[format_for(corpus, columns)].rows != "pieces":
         return rows
     return iter([Row(("".join(row.values[0] for row in rows),), f"{corpus.file}:1")])
 
@@ -64,7 +94,7 @@ def has_column(corpus: Corpus, column: str, root: Path) -> bool:
     """
     if column_of(corpus, column) is not None:
         return True
-    if corpus.file is None:
+    if corpus.file is None or column in SERIES_COLUMNS:
         return False
     header = FORMATS[format_of(corpus)].header
     if header is None:
@@ -83,7 +113,7 @@ def _split(rows: Iterator[Row], split: RowSplit, columns: Sequence[str]) -> Iter
     return (
         row
         for row in rows
-        if split.above <= number_of_text(row.values[index], split.seed) < split.below
+        if split.above <= number_of_value(row.values[index], split.seed) < split.below
     )
 
 

@@ -4,7 +4,8 @@ import pytest
 from format_rows import PAIR, message_of, values
 
 from headway.data.config import Corpus, RowSplit
-from headway.data.formats.read import Row, read
+from headway.data.formats.format import SeriesOptions
+from headway.data.formats.read import Row, has_column, options_of, read
 from headway.errors import ConfigError, DataError
 
 
@@ -79,3 +80,53 @@ class TestParallel:
             read(corpus, PAIR, tmp_path)
         expected = "split.by = 'text' is not a column; expected one of source, target"
         assert str(caught.value) == expected
+
+
+class TestSeries:
+    """What is the same for all formats of series."""
+
+    LABELLED = ("series", "label")
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        (tmp_path / "s.tsv").write_text("".join(f"{i % 3}\t{i // 2}\t1\n" for i in range(200)))
+        (tmp_path / "w.csv").write_text("date,a,past\n1,1,1\n2,2,2\n3,3,3\n")
+        return tmp_path
+
+    def test_a_part_of_labelled_series_is_rows(self, folder):
+        found = list(read(Corpus(file="s.tsv", part=(0.5, 0.6)), self.LABELLED, folder))
+        assert [row.where for row in found] == [f"s.tsv:{i}" for i in range(101, 121)]
+        corpus = Corpus(file="s.tsv", part=(0, 50))
+        text = message_of(ConfigError, read, corpus, self.LABELLED, folder)
+        assert text.startswith("s.tsv: part = [0, 50] has steps or dates, which are for forecasts")
+
+    def test_a_part_of_a_forecast_is_left_to_the_task(self, folder):
+        [row] = read(Corpus(file="w.csv", part=("2017", "2018"), target="a"), ("target",), folder)
+        assert len(row.values[0]) == 3
+
+    def test_a_split_keeps_equal_series_together(self, folder):
+        low, high = (
+            {row.values[0].digest(): row for row in read(corpus, self.LABELLED, folder)}
+            for corpus in (
+                Corpus(file="s.tsv", split=RowSplit(0.0, 0.3)),
+                Corpus(file="s.tsv", split=RowSplit(0.3, 1.0)),
+            )
+        )
+        assert len(low) + len(high) == 100
+        assert 10 < len(low) < 50
+
+    def test_covariates_are_never_found_by_the_header(self, folder):
+        assert not has_column(Corpus(file="w.csv"), "past", folder)
+        assert has_column(Corpus(file="w.csv", past="a"), "past", folder)
+
+    def test_options(self):
+        corpus = Corpus(file="a.csv", id="x", label="kind", value=3)
+        assert options_of(corpus, self.LABELLED) == SeriesOptions(id="x", unread=(3,))
+        assert options_of(corpus, ("series",)).unread == ("kind", 3)
+
+    def test_a_list_of_columns_is_for_series(self, folder):
+        corpus = Corpus(file="w.csv", source="a", target=["a", "past"])
+        text = message_of(ConfigError, lambda: list(read(corpus, PAIR, folder)))
+        assert text == (
+            "w.csv:1: target is a list of columns, which is for series; name one column"
+        )
