@@ -1,10 +1,10 @@
-"""95% intervals: the bootstrap for scores of summed statistics, Wilson's for shares.
+"""95% intervals: bootstraps for scores of summed statistics, Wilson's for shares.
 
 The metrics define the statistics.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ def bootstrap(
 ) -> tuple[float, float]:
     """The central 95% of `score` over resampled test sets, as (low, high) (Koehn 2004).
 
-    Draws one test set at a time, so memory does not grow with the number of resamples.
+    Draws one test set at a time, so memory does not grow with the number of resamples. A test set
+    without a score (NaN) is left out.
 
     Args:
         statistics: one row per sentence; the score of a test set depends on its column sums only.
@@ -33,9 +34,7 @@ def bootstrap(
     for _ in range(resamples):
         times_drawn = np.bincount(generator.integers(n, size=n), minlength=n)
         scores.append(score(times_drawn @ statistics))
-    scores.sort()
-    outside = resamples // 40  # 2.5% at each end
-    return scores[outside], scores[resamples - outside - 1]
+    return _central(scores)
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
@@ -50,3 +49,53 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     low = 0.0 if right == 0 else (centre - spread) / (1 + z2 / n)
     high = 1.0 if right == n else (centre + spread) / (1 + z2 / n)
     return low, high
+
+
+def _central(scores: list[float]) -> tuple[float, float]:
+    ordered = sorted(score for score in scores if not math.isnan(score))
+    outside = len(ordered) // 40  # 2.5% at each end
+    return ordered[outside], ordered[len(ordered) - outside - 1]
+
+
+def block_bootstrap(
+    groups: Sequence[NDArray[np.float64]],
+    blocks: Sequence[int],
+    score: Callable[[NDArray[np.float64]], float],
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> tuple[float, float]:
+    """The central 95% of `score` if neighbouring rows depend on each other, as (low, high).
+
+    Draws circular blocks of consecutive rows in place of rows (Politis and Romano 1992), within
+    each group.
+
+    Args:
+        groups: statistics in order, one row per window; `score` gets the sums of each group.
+        blocks: rows of a block, for each group.
+    """
+    generator = np.random.default_rng(seed)
+    plans = [_BlockSums(rows, block) for rows, block in zip(groups, blocks, strict=True)]
+    return _central(
+        [score(np.stack([plan.draw(generator) for plan in plans])) for _ in range(resamples)]
+    )
+
+
+class _BlockSums:
+    """The sums of all circular blocks of rows, to draw test sets of as many rows."""
+
+    def __init__(self, rows: NDArray[np.float64], block: int) -> None:
+        block = min(block, len(rows))
+        n_whole, rest = divmod(len(rows), block)
+        self.whole, self.rest = (_circular_sums(rows, length) for length in (block, rest))
+        self.n_whole, self.has_rest = n_whole, rest > 0
+
+    def draw(self, generator: np.random.Generator) -> NDArray[np.float64]:
+        n = len(self.whole)
+        total: NDArray[np.float64] = self.whole[generator.integers(n, size=self.n_whole)].sum(0)
+        return total + self.rest[generator.integers(n)] if self.has_rest else total
+
+
+def _circular_sums(rows: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    """Sums of `length` consecutive rows from each row on; after the last follows the first."""
+    around = np.concatenate([np.zeros_like(rows[:1]), rows, rows[:length]]).cumsum(axis=0)
+    return np.asarray(around[length : length + len(rows)] - around[: len(rows)])

@@ -21,6 +21,8 @@ class Metric:
         function: from outputs and references to a `Score`.
         lower_is_better: whether a lower value is better.
         is_usual: whether `evaluate` computes it by default.
+        takes_references: whether `function` has the parameter `references`; errors of forecasts are
+            differences to the targets already.
         takes_tokenized: whether `function` has the parameter `tokenized`.
         takes_resamples: whether `function` has the parameter `resamples`, for a bootstrap interval.
     """
@@ -29,13 +31,14 @@ class Metric:
     function: Callable[..., Score]
     lower_is_better: bool = False
     is_usual: bool = False
+    takes_references: bool = True
     takes_tokenized: bool = False
     takes_resamples: bool = True
 
     def __call__(
         self,
-        outputs: Sequence[Any] | NDArray[Any],
-        references: Sequence[Any] | NDArray[Any],
+        outputs: Any,
+        references: Sequence[Any] | NDArray[Any] | None = None,
         tokenized: bool = False,
         resamples: int = 0,
     ) -> Score:
@@ -50,4 +53,5 @@ class Metric:
             options["tokenized"] = tokenized
         if self.takes_resamples:
             options["resamples"] = resamples
-        return self.function(outputs, references, **options)
+        inputs = (outputs, references) if self.takes_references else (outputs,)
+        return self.function(*inputs, **options)

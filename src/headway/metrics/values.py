@@ -1,11 +1,11 @@
-"""Metrics of predicted numbers: correlations and squared error.
+"""Metrics of predicted numbers: correlations and errors.
 
 A correlation measures whether the order (Spearman's) or the linear relation (Pearson's) is correct,
 whatever the scale. It is from -1 to 1, not in percent, and 0 if one side is constant.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +38,36 @@ def mean_squared_error(
 ) -> Score:
     """Mean of the squared differences, with a bootstrap interval."""
     predicted, right = _checked(outputs, references)
-    squares = (predicted - right) ** 2
-    signature = f"mse|n:{len(predicted)}"
+    return _mean_error("MSE", (predicted - right) ** 2, resamples, lambda mean: mean)
+
+
+def root_mean_squared_error(
+    outputs: Sequence[float], references: Sequence[float], resamples: int = 0
+) -> Score:
+    """Root of the mean of the squared differences, with a bootstrap interval."""
+    predicted, right = _checked(outputs, references)
+    return _mean_error("RMSE", (predicted - right) ** 2, resamples, math.sqrt)
+
+
+def mean_absolute_error(
+    outputs: Sequence[float], references: Sequence[float], resamples: int = 0
+) -> Score:
+    """Mean of the absolute differences, with a bootstrap interval."""
+    predicted, right = _checked(outputs, references)
+    return _mean_error("MAE", np.abs(predicted - right), resamples, lambda mean: mean)
+
+
+def _mean_error(
+    name: str, errors: Numbers, resamples: int, of_mean: Callable[[float], float]
+) -> Score:
+    """A function of the mean of some errors."""
+    signature = f"{name.lower()}|n:{len(errors)}"
     low = high = None
     if resamples:
         signature += f"|interval:bootstrap95|bs:{resamples}|seed:{SEED}"
-        statistics = np.stack([squares, np.ones_like(squares)], axis=1)
-        low, high = bootstrap(statistics, lambda sums: float(sums[0] / sums[1]), resamples)
-    return Score("MSE", float(squares.mean()), low, high, signature)
+        statistics = np.stack([errors, np.ones_like(errors)], axis=1)
+        low, high = bootstrap(statistics, lambda sums: of_mean(sums[0] / sums[1]), resamples)
+    return Score(name, of_mean(float(errors.mean())), low, high, signature)
 
 
 def _checked(outputs: Sequence[float], references: Sequence[float]) -> tuple[Numbers, Numbers]:
@@ -91,4 +113,6 @@ VALUE_METRICS: dict[str, Metric] = {
     "spearman": Metric("Spearman", spearman, takes_resamples=False),
     "pearson": Metric("Pearson", pearson, takes_resamples=False),
     "mse": Metric("MSE", mean_squared_error, lower_is_better=True),
+    "rmse": Metric("RMSE", root_mean_squared_error, lower_is_better=True),
+    "mae": Metric("MAE", mean_absolute_error, lower_is_better=True),
 }

@@ -28,13 +28,14 @@ from .reading import read_regular, unreadable
 from .tensors import n_bytes
 
 FORMAT = 2
-HEADER, RUN_FILE, LOCK, LOG, WEIGHTS, INIT = (
+HEADER, RUN_FILE, LOCK, LOG, WEIGHTS, INIT, CALIBRATION = (
     "headway.json",
     "run.toml",
     "lock",
     "log.jsonl",
     "model.safetensors",
     "init.safetensors",
+    "calibration.safetensors",
 )
 # Facts in the header about the origin of a run that was not trained from a run file.
 IMPORTED_FROM = "imported_from"
@@ -262,6 +263,18 @@ class RunDir:
         """Saves the initial weights, so that the run needs no other run afterwards."""
         with explained(self.path, INIT, n_bytes(tensors)):
             weights.save_weights(self.path / INIT, tensors, {"origin": origin})
+
+    def save_calibration(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Saves what the task has computed from the weights to use."""
+        with explained(self.path, CALIBRATION, n_bytes(tensors)):
+            weights.save_weights(self.path / CALIBRATION, tensors, {})
+
+    def load_calibration(self) -> dict[str, torch.Tensor]:
+        """The tensors of `save_calibration`; none if the run has none."""
+        if not (self.path / CALIBRATION).exists():
+            return {}
+        remedy = f"restore it from a copy, or write it with `headway resume {self.path}`"
+        return weights.load_weights(self.path / CALIBRATION, remedy)[0]
 
     def load_init(self) -> dict[str, torch.Tensor] | None:
         """The initial weights, if they are those of another run."""

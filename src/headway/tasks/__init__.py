@@ -17,6 +17,7 @@ TASKS: LazyTable[type[Task]] = LazyTable(
         "tag": ".tag:Tag",
         "answer": ".answer:Answer",
         "regress": ".regress:Regress",
+        "forecast": ".forecast:Forecast",
         "pretrain": ".pretrain.base:Pretrain",
     },
 )

@@ -16,8 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..data.codecs.codec import Codec
 from ..data.codecs.spans import DocumentCodec, PlacedCodec, SpanCodec, answers_of, misplaced, within
-from ..data.codecs.text import Codec, TextCodec, TextConfig, fit_codec
+from ..data.codecs.text import TextCodec, TextConfig, fit_codec
 from ..data.collate import source_batch
 from ..data.config import DataConfig
 from ..data.store import Store

@@ -16,9 +16,13 @@ from torch import Tensor, nn
 
 from ..config.messages import did_you_mean
 from ..data.batching import HasLengths
-from ..data.codecs.text import Codec, TextCodec, TextConfig
+from ..data.codecs.codec import Codec
+from ..data.codecs.text import TextCodec, TextConfig
 from ..data.config import Corpus, DataConfig
 from ..data.formats.read import has_column
+from ..data.held_out import DividedData, hold_out
+from ..data.leakage import LeakCheck
+from ..data.prepare import Prepared
 from ..data.row_rules import IndependentColumns
 from ..data.store import Store
 from ..errors import ConfigError, batch_in_memory
@@ -176,7 +180,7 @@ def device_of(model: Any) -> torch.device:
     return tensors[0].device if tensors else torch.device("cpu")
 
 
-Rows = Callable[[], Iterator[Sequence[str]]]
+Rows = Callable[[], Iterator[Sequence[Any]]]
 """Each call starts a new pass over the training data."""
 
 
@@ -206,6 +210,11 @@ class Task(IndependentColumns, ABC):
         lengths: the sizes that count as a batch's tokens, first the size to sort by; columns, or
             keys of `sizes`.
         label_smoothing: its default.
+        fitting: the note shown while codecs are fitted.
+        usual_lr: the default of `train.lr`; None leaves it to the size of the model.
+        is_calibrated: whether a trained run gets the tensors of `calibrate`.
+        model_defaults: defaults of `[model]` that fit the task, by family, in place of the
+            family's own.
         codec: the codec of source texts, once there are codecs.
 
     Args:
@@ -218,7 +227,7 @@ class Task(IndependentColumns, ABC):
     config_class: ClassVar[type | None] = None
     columns: tuple[str, ...]
     optional: ClassVar[frozenset[str]] = frozenset()
-    needs: ClassVar[frozenset[Ability]]
+    needs: frozenset[Ability] = frozenset()
     has_source: ClassVar[bool] = True
     split_by: ClassVar[str | None] = None
     in_sentences: ClassVar[bool] = False
@@ -226,6 +235,10 @@ class Task(IndependentColumns, ABC):
     family: ClassVar[str]
     lengths: tuple[str, ...]
     label_smoothing: ClassVar[float] = 0.0
+    model_defaults: Mapping[str, Mapping[str, Any]] = {}
+    fitting: str = "learning the vocabulary"
+    is_calibrated: ClassVar[bool] = False
+    usual_lr: ClassVar[float | None] = None
     codec: TextCodec
 
     def __init__(self, config: Any = None, max_length: int = DataConfig.max_length) -> None:
@@ -233,6 +246,36 @@ class Task(IndependentColumns, ABC):
             config = self.config_class()
         self.config = config
         self.max_length = max_length
+
+    def hold_out(
+        self, data: DataConfig, columns: Sequence[str], root: Path, seed: int
+    ) -> DividedData | None:
+        """Validation data from the training data; None if the run file has an entry for them."""
+        return hold_out(data, columns, self.split_by, root, seed)
+
+    def training_values(self, values: Sequence[Any], corpus: Corpus) -> Sequence[Any]:
+        """The part of a row's values to which codecs may be fitted; by default all of them."""
+        return values
+
+    def examples(self, prepared: Prepared, corpora: Sequence[Corpus], key: str) -> Prepared:
+        """The examples of prepared corpora; by default each stored row is one.
+
+        Args:
+            key: the set: `train` or `valid`.
+        """
+        return prepared
+
+    def leak_check(self, held_out: Mapping[str, Sequence[Corpus]], root: Path) -> LeakCheck | None:
+        """The check of training rows against held-out rows; None if rows cannot be compared."""
+        return LeakCheck(held_out, self.codecs, root)
+
+    def leaks(self, training: Store, held_out: Mapping[str, Store]) -> str | None:
+        """A line about examples that cannot be compared by rows; None if `leak_check` has one."""
+        return None
+
+    def batch_tokens(self, store: Store) -> int | None:
+        """The default of `train.batch_tokens`; None leaves it to the size of the model."""
+        return None
 
     def without_codecs(self) -> Self:
         """A new task with the same settings."""
@@ -242,6 +285,10 @@ class Task(IndependentColumns, ABC):
         """Whether models of a family can be trained for this task."""
         without = "none" if self.has_source else "needed"
         return self.needs <= family.abilities and family.source != without
+
+    def family_problem(self, family: Family) -> str | None:
+        """Why the settings of the task do not go with a family that fits it; None if they do."""
+        return None
 
     @property
     @abstractmethod
@@ -289,6 +336,13 @@ class Task(IndependentColumns, ABC):
                 f"{', '.join(self.metrics)}{did_you_mean(name, self.metrics)}"
             )
         return self.metric_table[name]
+
+    def narrowed(self, corpora: Sequence[Corpus]) -> Self:
+        """The task for training data of these descriptions; files are not read.
+
+        A task with alternative columns keeps those that the data have.
+        """
+        return self
 
     def columns_of(self, corpora: Sequence[Corpus], root: Path) -> tuple[str, ...]:
         """The required columns, and each optional column that some corpus has."""
@@ -378,6 +432,17 @@ class Task(IndependentColumns, ABC):
     def sized(self, store: Store) -> HasLengths:
         """A view of a store that has the lengths named by `lengths`."""
         return store if set(self.lengths) <= set(store.columns) else _Sized(self, store)
+
+    def initialise(self, model: Any, training: Store) -> bool:
+        """Sets initial weights that the training data determine; whether there are some.
+
+        A model with such weights is validated before the first update, too.
+        """
+        return False
+
+    def calibrate(self, model: Any, training: Store, validation: Store | None) -> dict[str, Tensor]:
+        """Tensors computed once from the kept weights, if `is_calibrated`; the run keeps them."""
+        return {}
 
     @abstractmethod
     def objective(self, model: Any, label_smoothing: float) -> Objective:

@@ -1,6 +1,6 @@
-"""`task = "classify"`: a label for a text or a pair of texts.
+"""`task = "classify"`: a label for a text, a pair of texts or a series.
 
-One or two text columns and one label column; cross-entropy over the labels, accuracy and macro F1.
+Cross-entropy over the labels, accuracy and macro F1.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,17 @@ from ..errors import DataError
 from ..metrics.labels import LABEL_METRICS
 from ..search import SearchConfig
 from .base import Batch, EncoderObjective, Rows
+from .inputs import Inputs
+from .sequence_prediction import SequencePrediction, SequenceValidator
 from .text_inputs import TextInputs
-from .text_prediction import PredictionValidator, TextPrediction
 
 
-class Classify(TextPrediction):
-    """A label for each text or pair of texts."""
+class Classify(SequencePrediction):
+    """A label for each text, pair of texts or series."""
 
     name = "classify"
     trained_class = "headway.inference.classifier:Classifier"
-    columns: tuple[str, ...] = ("text", "text2", "label")
+    columns: tuple[str, ...] = ("text", "text2", "series", "label")
     needs = frozenset({"classify"})
     metric_table = LABEL_METRICS
     output_codec = LabelCodec
@@ -43,7 +44,7 @@ class Classify(TextPrediction):
         return len(self.labels)
 
     def with_classes_of(self, rows: Rows) -> Self:
-        return self.with_codecs(self.texts, LabelCodec.fit(row[-1] for row in rows()))
+        return self.with_codecs(self.inputs, LabelCodec.fit(row[-1] for row in rows()))
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "labels": list(self.labels.labels)}
@@ -67,7 +68,7 @@ class Classify(TextPrediction):
         Raises:
             DataError: a label has no usable example.
         """
-        examples = LabelledTexts(self.texts, store)
+        examples = LabelledTexts(self.inputs, store)
         is_used = np.bincount(examples.labels, minlength=len(self.labels)) > 0
         if not is_used.all():
             missing = self.labels.labels[int(is_used.argmin())]
@@ -85,7 +86,8 @@ class Classify(TextPrediction):
 class LabelledTexts:
     """The examples of a store: the tokens and the index of the label of each."""
 
-    def __init__(self, texts: TextInputs, store: Store) -> None:
+    def __init__(self, texts: Inputs, store: Store) -> None:
+        assert isinstance(texts, TextInputs)  # counting families read tokens only
         self._texts, self._store = texts, store
         self.labels, _ = store["label"].take(np.arange(len(store)))
 
@@ -108,8 +110,10 @@ class LabelLoss(EncoderObjective):
         return {"loss": total}
 
 
-class LabelValidator(PredictionValidator):
+class LabelValidator(SequenceValidator):
     """Loss, accuracy and macro F1."""
+
+    task: Classify
 
     def __init__(self, task: Classify, store: Store, metric: str) -> None:
         super().__init__(task, store, metric)
@@ -117,10 +121,5 @@ class LabelValidator(PredictionValidator):
         self.references = [task.labels.decode(label) for label in labels]
 
     def outputs(self, model: Any) -> list[str]:
-        texts = [self.task.texts.stored(self.store, i) for i in range(len(self.store))]
-        best = self.task.predict(model, texts).argmax(1)
+        best = self.task.predict(model, self.encoded).argmax(1)
         return [self.task.labels.decode([index]) for index in best]
-
-    def source(self, index: int) -> str:
-        text: str = self.task.texts.to_text(self.store, index)
-        return text

@@ -1,4 +1,4 @@
-"""`task = "regress"`: a number for a text or a pair of texts.
+"""`task = "regress"`: a number for a text, a pair of texts or a series.
 
 The model is trained on scaled values by squared error; predictions are scaled back.
 """
@@ -14,15 +14,15 @@ from ..data.store import Store
 from ..metrics.values import VALUE_METRICS
 from ..search import SearchConfig
 from .base import Batch, EncoderObjective
-from .text_prediction import PredictionValidator, TextPrediction
+from .sequence_prediction import SequencePrediction, SequenceValidator
 
 
-class Regress(TextPrediction):
-    """A number for each text or pair of texts."""
+class Regress(SequencePrediction):
+    """A number for each text, pair of texts or series."""
 
     name = "regress"
     trained_class = "headway.inference.regressor:Regressor"
-    columns: tuple[str, ...] = ("text", "text2", "value")
+    columns: tuple[str, ...] = ("text", "text2", "series", "value")
     needs = frozenset({"read"})
     metric_table = VALUE_METRICS
     output_codec = ValueCodec
@@ -62,7 +62,7 @@ class ValueLoss(EncoderObjective):
         return {"loss": ((scaled - batch["value"]) ** 2).sum()}
 
 
-class ValueValidator(PredictionValidator):
+class ValueValidator(SequenceValidator):
     """Loss, correlations and squared error."""
 
     def __init__(self, task: Regress, store: Store, metric: str) -> None:
@@ -71,13 +71,8 @@ class ValueValidator(PredictionValidator):
         self.references = task.value.unscale(scaled.astype(np.float64)).tolist()
 
     def outputs(self, model: Any) -> list[float]:
-        texts = [self.task.texts.stored(self.store, i) for i in range(len(self.store))]
-        values: list[float] = self.task.predict(model, texts).tolist()
+        values: list[float] = self.task.predict(model, self.encoded).tolist()
         return values
-
-    def source(self, index: int) -> str:
-        text: str = self.task.texts.to_text(self.store, index)
-        return text
 
     def text(self, output: float) -> str:
         return f"{output:.4g}"

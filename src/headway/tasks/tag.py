@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from ..data.codecs.codec import Codec
 from ..data.codecs.tags import MistypedTagError, TagCodec
-from ..data.codecs.text import Codec, TextCodec, TextConfig, fit_codec
+from ..data.codecs.text import TextCodec, TextConfig, fit_codec
 from ..data.codecs.words import WordsCodec, first_tokens
 from ..data.collate import source_batch
 from ..data.config import DataConfig
@@ -27,7 +28,7 @@ from ..models.ensemble import members_of
 from ..parallel import LARGE_INPUTS, decode_batches
 from ..search import SearchConfig
 from .base import Batch, EncoderObjective, Rows, Task, device_of, size_of
-from .text_prediction import PredictionValidator
+from .sequence_prediction import PredictionValidator
 from .viterbi import best_sequence
 
 NEAR = 3

@@ -1,19 +1,20 @@
 """The input of `classify` and `regress`: a text, or a pair of texts encoded as one sequence."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from ..data.codecs.text import Codec, TextCodec, TextConfig, fit_codec
+from ..data.codecs.codec import Codec
+from ..data.codecs.text import TextCodec, TextConfig, fit_codec
 from ..data.collate import collate_sources, source_batch
 from ..data.store import Store
-from ..parallel import decode_batches
+from ..errors import DataError
 from .base import Rows
+from .inputs import Inputs
 
 TOKENIZER, COLUMNS = "tokenizer.json", "texts.json"
 Text = str | tuple[str, str]
@@ -24,7 +25,7 @@ BETWEEN = "\t"
 """Separates the texts of a pair that is displayed as one text."""
 
 
-class TextInputs:
+class TextInputs(Inputs):
     """The input texts of a model, with their codec.
 
     A single text is stored with its special tokens. The texts of a pair are stored separately and
@@ -35,9 +36,16 @@ class TextInputs:
         is_pair: whether an example has two texts.
     """
 
+    columns = ("text", "text2")
+    noun, plural = "text", "texts"
+    codec: TextCodec
+
     def __init__(self, codec: TextCodec, is_pair: bool) -> None:
         self.codec = codec
+        self.n_tokens = codec.tokenizer.size
+        self.begin = codec.tokenizer.tokens([codec.tokenizer.specials["bos"]])[0]
         self.is_pair = is_pair
+        self.lengths = (BOTH,) if is_pair else ("text",)
         self._plain = TextCodec(codec.tokenizer, ends=False)
 
     @classmethod
@@ -48,8 +56,11 @@ class TextInputs:
 
     @classmethod
     def adopt(cls, folder: Path, rows: Rows) -> "TextInputs":
-        """The inputs with a tokenizer that another run has saved to `folder`."""
         return cls(TextCodec.load(folder / TOKENIZER, reads=True), _n_texts(rows) > 1)
+
+    @classmethod
+    def is_in(cls, folder: Path) -> bool:
+        return (folder / TOKENIZER).exists()
 
     def save(self, folder: Path) -> None:
         """Writes `tokenizer.json` and, for pairs, `texts.json` with the names of their columns."""
@@ -59,7 +70,6 @@ class TextInputs:
 
     @classmethod
     def load(cls, folder: Path) -> "TextInputs":
-        """The inputs that `save` wrote."""
         return cls(TextCodec.load(folder / TOKENIZER, reads=True), (folder / COLUMNS).exists())
 
     @property
@@ -68,10 +78,8 @@ class TextInputs:
             return {"text": self._plain, "text2": self._plain}
         return {"text": self.codec}
 
-    @property
-    def lengths(self) -> tuple[str, ...]:
-        """The sizes that count as a batch's tokens."""
-        return (BOTH,) if self.is_pair else ("text",)
+    def describe(self) -> dict[str, Any]:
+        return {"kind": self.codec.tokenizer.settings.kind, "source": self.n_tokens}
 
     def sizes(self, lengths: Mapping[str, Any]) -> Mapping[str, Any]:
         """See `data.row_rules`: the number of tokens of a pair, special tokens included."""
@@ -101,9 +109,31 @@ class TextInputs:
         return self._join(sides)
 
     def to_text(self, store: Store, index: int) -> str:
-        """An example as text."""
         sides = [codec.decode(store[name][index].tolist()) for name, codec in self.codecs.items()]
         return BETWEEN.join(sides)
+
+    def title(self, value: Text) -> str:
+        return value if isinstance(value, str) else BETWEEN.join(value)
+
+    def element_names(self, encoded: np.ndarray, model: Any) -> list[str]:
+        return self.codec.tokenizer.tokens(self.tokens(encoded).tolist())
+
+    def from_text(self, text: str) -> Text | None:
+        if not self.is_pair:
+            return text
+        sides = text.split(BETWEEN)
+        return (sides[0], sides[1]) if len(sides) == 2 else None
+
+    def check(self, value: Any, location: str) -> None:
+        """Refuses a text where the training data have pairs, and the reverse."""
+        is_text, is_listed = isinstance(value, str), isinstance(value, tuple | list)
+        n = len(value) if is_listed else int(is_text)
+        if n != 1 + self.is_pair or is_text == self.is_pair:
+            got = f"{n} texts" if n > 1 else "a single text" if n else "no text"
+            expected = "a pair of texts" if self.is_pair else "a single text"
+            raise DataError(
+                f"{location}: got {got}, expected {expected}, as the training data have"
+            )
 
     def encode(self, texts: Sequence[Text]) -> list[np.ndarray]:
         """The encoding of each input: tokens (n,); for a pair, tokens and segments (n, 2)."""
@@ -113,7 +143,7 @@ class TextInputs:
         return [self._join(pair) for pair in zip(*sides, strict=True)]
 
     def truncate(self, text: Text, max_length: int) -> np.ndarray:
-        """The truncated encoding of an input that is too long; the longer text of a pair first."""
+        """The truncated encoding of an input; the longer text of a pair is cut first."""
         if not self.is_pair:
             [ids] = self._plain.encode_batch([text])  # type: ignore[list-item]
             return self.codec.single(ids[: max_length - self.codec.marks])
@@ -128,18 +158,9 @@ class TextInputs:
         return encoded[:, 0] if self.is_pair else encoded
 
     def tensors(self, encoded: Sequence[np.ndarray]) -> dict[str, Tensor]:
-        """A batch of encodings."""
         if not self.is_pair:
             return source_batch(encoded)
         return source_batch([ids[:, 0] for ids in encoded], [ids[:, 1] for ids in encoded])
-
-    def batches(
-        self, encoded: Sequence[np.ndarray], device: torch.device
-    ) -> Iterator[tuple[list[int], dict[str, Tensor]]]:
-        """Batches of encodings of similar length, each with the indices of its rows."""
-        for rows in decode_batches([len(ids) for ids in encoded], 1):
-            batch = self.tensors([encoded[row] for row in rows])
-            yield rows, {name: value.to(device) for name, value in batch.items()}
 
 
 def _n_texts(rows: Rows) -> int:

@@ -47,7 +47,7 @@ def build_job(
     model = _build_model(context, config, task)
     n_parameters = sum(p.numel() for p in model.parameters())
     n_trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    settings = _with_sizes(context, config.train, n_parameters)
+    settings = _with_sizes(context, config.train, n_parameters, task, training.store)
     if settings.label_smoothing is None:
         settings = replace(settings, label_smoothing=task.label_smoothing)
     builder = _JobBuilder(context, config, task, training, validation, settings)
@@ -92,6 +92,7 @@ class _JobBuilder:
         settings: TrainConfig,
     ) -> None:
         self.context, self.config, self.task = context, config, task
+        self.training = training
         self.stream = _make_stream(context, task, training, settings)
         self.validation = validation
         self.planning_seconds = 0.0
@@ -107,7 +108,10 @@ class _JobBuilder:
         context, device = self.context, self.context.device
         config = replace(self.config, train=settings)
         seed_start(config.seed)
-        model = _build_model(context, config, self.task).to(device)
+        model = _build_model(context, config, self.task)
+        is_new = config.init is None and not context.run.checkpoints()
+        starts_fitted = is_new and self.task.initialise(model, self.training.store)
+        model = model.to(device)
         objective = self.task.objective(model, settings.label_smoothing or 0.0).train()
         optimizer = make_optimizer(model, settings, settings.lr or 1e-3)
         is_compiled = compile_model(model, settings.compile, device, context.display.note)
@@ -133,6 +137,7 @@ class _JobBuilder:
             processes=context.group,
             display=context.display,
             progress=Progress(seconds=self.planning_seconds),
+            starts_fitted=starts_fitted,
         )
 
 
@@ -156,13 +161,16 @@ def _build_model(context: TrainingContext, config: RunConfig, task: Task) -> Any
     return model
 
 
-def _with_sizes(context: TrainingContext, settings: TrainConfig, n_parameters: int) -> TrainConfig:
+def _with_sizes(
+    context: TrainingContext, settings: TrainConfig, n_parameters: int, task: Task, store: Store
+) -> TrainConfig:
     """The settings with batch size, learning rate and micro-batches filled in."""
     world = context.group.world
     on_cpu = context.device.type == "cpu"
     is_finetuned = context.config.init is not None and context.config.tune.mode == "full"
     workers = torch.get_num_threads() if on_cpu else 1
-    sized = fill_sizes(settings, n_parameters, workers, is_finetuned)
+    usual_tokens = task.batch_tokens(store)
+    sized = fill_sizes(settings, n_parameters, workers, is_finetuned, usual_tokens, task.usual_lr)
     if settings.accumulate is None and world > 1:
         sized = replace(sized, accumulate=world)
     if (sized.accumulate or 1) % world:

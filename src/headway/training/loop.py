@@ -58,6 +58,8 @@ class TrainingJob:
     processes: Processes
     display: Display
     progress: Progress
+    starts_fitted: bool = False
+    """Whether the initial weights are fitted already, and may be the best."""
 
     @property
     def total(self) -> int:
@@ -73,7 +75,8 @@ def fit(job: TrainingJob) -> None:
         job.display.note(f"warning: {_lost_best(job)}")
     try:
         with catch_signals() as signals:
-            if job.progress.is_validation_due:
+            is_start = job.starts_fitted and job.progress.step == 0
+            if job.progress.is_validation_due or (is_start and job.progress.best is None):
                 _evaluate_and_save(job, clock, signals)
             if not _is_over(job):
                 _train(job, clock, signals)
@@ -394,6 +397,11 @@ def _warn_of_poor_weights(job: TrainingJob) -> None:
         job.display.note(
             f"warning: the best validation has {metric} 0; train longer, or set train.metric to "
             "one that fits the targets"
+        )
+    elif job.starts_fitted and progress.best_step == 0:
+        job.display.note(
+            "warning: the kept weights are those of the start, a fitted linear model: "
+            f"{metric} was never better in training; set a lower train.lr, or a smaller model"
         )
     elif progress.best_step == config.evaluate_every and progress.worse:
         job.display.note(

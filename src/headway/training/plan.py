@@ -24,18 +24,26 @@ SMALLEST = 128  # tokens of a micro-batch; below it two workers are no faster th
 
 
 def fill_sizes(
-    config: TrainConfig, n_parameters: int, workers: int, is_finetuned: bool = False
+    config: TrainConfig,
+    n_parameters: int,
+    workers: int,
+    is_finetuned: bool = False,
+    usual_tokens: int | None = None,
+    usual_lr: float | None = None,
 ) -> TrainConfig:
     """Fills in batch size and learning rate from the model size, micro-batches from the workers.
 
     Args:
+        usual_tokens: the task's batch size, in place of one by the model size.
+        usual_lr: the task's learning rate, likewise.
         is_finetuned: all weights of a trained model are trained further, with a tenth of the usual
             rate, so that it does not forget.
     """
     small, medium = n_parameters < 10_000_000, n_parameters < 40_000_000
-    tokens = config.batch_tokens or (2048 if small else 4096 if medium else 8192)
+    by_size = 2048 if small else 4096 if medium else 8192
+    tokens = config.batch_tokens or usual_tokens or by_size
     accumulate = config.accumulate or min(workers, max(1, tokens // SMALLEST))
-    usual = 3e-3 if small else 1e-3 if medium else 5e-4
+    usual = usual_lr or (3e-3 if small else 1e-3 if medium else 5e-4)
     lr = config.lr or (usual / 10 if is_finetuned else usual)
     return replace(config, batch_tokens=tokens, accumulate=accumulate, lr=lr)
 

@@ -42,10 +42,14 @@ def make_validator(
 
 
 def model_line(config: RunConfig, n_examples: int, n_parameters: int, task: Task) -> str:
-    """One line with the model's name, number of parameters, vocabulary and number of examples."""
-    vocabularies = task.vocabularies
-    size = str(vocabularies.source)
-    if not vocabularies.shared:
-        size += f" and {vocabularies.target}"
-    sizes = f"{n_parameters:,} parameters, vocabulary {size}, {n_examples:,} examples"
+    """One line with the model's name, its sizes and number of examples."""
+    sizes = f"{n_parameters:,} parameters, {_sizes_read(task)}, {n_examples:,} examples"
     return f"{config.model_name}, {sizes}"
+
+
+def _sizes_read(task: Task) -> str:
+    """The size of the vocabulary, or of the vectors, and of the output."""
+    sizes = task.vocabularies
+    if sizes.vectors is not None:
+        return f"{sizes.vectors.features} features a step, {sizes.target} outputs"
+    return f"vocabulary {sizes.source}" + ("" if sizes.shared else f" and {sizes.target}")

@@ -22,13 +22,13 @@ DATA = "data.json"
 
 def prepare_codecs(context: TrainingContext) -> Task:
     """The task with its codecs: those of the run, those of `init`, or new ones."""
-    task = context.config.make_task()
+    task = _task_of_columns(context)
     if context.group.is_first and not context.run.codecs.exists():
         if context.config.init is not None:
             fitted = _adopt(context, task, RunDir.open(context.config.init))
         else:
             next(_rows(context), None)  # a wrong format or column is reported before the note
-            context.display.note("learning the vocabulary")
+            context.display.note(task.fitting)
             fitted = task.fit_codecs(lambda: _rows(context), context.config.text)
             fitted = _with_all_classes(context, fitted)
         with context.run.writing_codecs() as folder:
@@ -43,16 +43,32 @@ def prepare_data(
     """Training and validation data, prepared once."""
     held_out = {key: context.corpora(key) for key in ("valid", "test") if context.corpora(key)}
     is_new = held_out and not (context.run.path / DATA).exists()
-    check = LeakCheck(held_out, task.codecs, context.root) if is_new else None
+    check = task.leak_check(held_out, context.root) if is_new else None
     training = _prepare(context, task, "train", context.config.data.max_length, check)
     for line in task.remarks(training.store):
         context.note("Data", line)
     # The other part of the training data has no longer examples than this one.
     longest = context.config.data.max_length if _is_split(context) else None
     validation = _prepare(context, task, "valid", longest, None) if "valid" in held_out else None
+    for name, prepared in (("train", training), ("valid", validation)):
+        if prepared is not None:
+            context.examples[name] = len(prepared.store)
+    if is_new:
+        _note_leaks(context, task, training, validation)
     keys = {"train": training.key} | ({"valid": validation.key} if validation else {})
     _check_data(context, keys, inexact)
     return training, validation
+
+
+def _note_leaks(
+    context: TrainingContext, task: Task, training: Prepared, validation: Prepared | None
+) -> None:
+    """Notes what the task finds by comparing examples, if it does not compare rows."""
+    held_out = {} if validation is None else {"valid": validation.store}
+    if context.corpora("test") and task.is_calibrated:
+        held_out["test"] = _prepare(context, task, "test", None, None).store
+    if line := task.leaks(training.store, held_out):
+        context.note("Data", line)
 
 
 def _adopt(context: TrainingContext, task: Task, origin: RunDir) -> Task:
@@ -97,12 +113,19 @@ def _is_split(context: TrainingContext) -> bool:
     return any(corpus.split for corpus in context.corpora("valid"))
 
 
+def _task_of_columns(context: TrainingContext) -> Task:
+    """The task without codecs, with the columns that the training data have."""
+    task = context.config.make_task()
+    task.columns = task.columns_of(context.corpora("train"), context.root)
+    return task
+
+
 def _rows(context: TrainingContext, keys: Sequence[str] = ("train",)) -> Iterator[Sequence[str]]:
-    columns = context.config.make_task().columns_of(context.corpora("train"), context.root)
+    task = _task_of_columns(context)
     for key in keys:
         for corpus in context.corpora(key):
-            for row in read(corpus, columns, context.root):
-                yield row.values
+            for row in read(corpus, task.columns, context.root):
+                yield task.training_values(row.values, corpus)
 
 
 def _prepare(
@@ -123,8 +146,8 @@ def _prepare(
         leak_check=check,
         rules=task,
     )
+    prepared = task.examples(prepared, context.corpora(key), key)
     task.check(prepared.store)
-    context.examples[key] = len(prepared.store)
     for line in prepared.report():
         context.note("Data", f"{key}: {line}")
     return prepared

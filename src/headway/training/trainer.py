@@ -16,6 +16,7 @@ from ..models import FAMILIES
 from ..run_config import RunConfig, load_run_config, with_absolute_root
 from ..runs import RunDir
 from ..runs.directory import AVERAGED_FROM, IMPORTED_FROM
+from .calibration import calibrate_run
 from .context import TrainingContext
 from .counting import count_run
 from .distributed import Processes, processes
@@ -160,4 +161,5 @@ def _run(
             context.log_start(job.progress.step)
             fit(job)
             context.log_end(job.progress.step)
+        calibrate_run(context, task, training, validation)
     group.wait()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from headway.metrics.interval import bootstrap, wilson
+from headway.metrics.interval import block_bootstrap, bootstrap, wilson
 
 
 def mean_of(sums):
@@ -44,3 +44,59 @@ def test_bootstrap_follows_its_seed():
 
 def test_one_sentence_one_resample():
     assert bootstrap(np.array([[1.0, 2.0]]), mean_of, resamples=1) == (0.5, 0.5)
+
+
+def test_a_test_set_without_a_score_is_left_out():
+    rows = np.array([[1.0, 1.0], [0.0, 0.0]])  # a quarter of the test sets has two zeros
+
+    def mean_or_nan(sums):
+        return float(sums[0] / sums[1]) if sums[1] else float("nan")
+
+    assert bootstrap(rows, mean_or_nan, resamples=50) == (1.0, 1.0)
+
+
+def total_mean(sums):
+    return float(sums[:, 0].sum() / sums[:, 1].sum())
+
+
+def test_blocks_of_one_row_are_the_ordinary_bootstrap():
+    rows = np.ones((1000, 2))
+    rows[:300, 0] = 0
+    low, high = block_bootstrap([rows], [1], total_mean, resamples=2000)
+    assert (low, high) == pytest.approx(bootstrap(rows, mean_of, resamples=2000), abs=0.003)
+
+
+def test_the_block_as_long_as_its_group_has_no_spread():
+    rows = np.stack([np.arange(10.0), np.ones(10)], axis=1)
+    assert block_bootstrap([rows], [10], total_mean, 50) == (4.5, 4.5)
+    assert block_bootstrap([rows], [99], total_mean, 50) == (4.5, 4.5)
+
+
+def test_every_test_set_is_as_large_as_the_whole():
+    rows = np.stack([np.arange(10.0), np.ones(10)], axis=1)
+    sizes = set()
+
+    def size(sums):
+        sizes.add(tuple(sums[:, 1]))
+        return 0.0
+
+    block_bootstrap([rows, rows[:7]], [4, 3], size, resamples=20)
+    assert sizes == {(10.0, 7.0)}
+
+
+def test_blocks_are_of_consecutive_rows_around_the_end():
+    rows = np.array([[1.0], [10.0], [100.0], [1000.0]])
+    totals = set()
+    block_bootstrap([rows], [2], lambda sums: totals.add(sums[0, 0]) or 0.0, resamples=200)
+    pairs = [11.0, 110.0, 1100.0, 1001.0]
+    assert totals == {a + b for a in pairs for b in pairs}
+
+
+def test_dependent_rows_need_a_wider_interval():
+    steps = np.random.default_rng(3).normal(size=2000)
+    smooth = np.convolve(steps, np.ones(50) / 50**0.5, mode="valid")  # 50 rows share a step
+    rows = np.stack([smooth, np.ones_like(smooth)], axis=1)
+    low, high = bootstrap(rows, mean_of, resamples=400)
+    wide_low, wide_high = block_bootstrap([rows], [100], total_mean, resamples=400)
+    # The mean of n values that average 50 steps has about sqrt(50) times the deviation.
+    assert 4 < (wide_high - wide_low) / (high - low) < 8

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from runs_support import kill_everywhere, snapshot
 
 from headway.errors import RunError
@@ -201,3 +202,38 @@ def test_a_kill_leaves_the_old_file_or_the_new(run: RunDir) -> None:
         (2, "new", True, True, "2.13"),
         (2, "new", True, True, "3"),
     }
+
+
+def test_a_calibration_is_saved_and_loaded(run: RunDir) -> None:
+    assert run.load_calibration() == {}
+    tensors = {"interval.0.9": torch.ones(3, 2), "ridge.weight": torch.zeros(1)}
+    run.save_calibration(tensors)
+    loaded = RunDir.open(run.path).load_calibration()
+    assert loaded.keys() == tensors.keys()
+    assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
+    run.save_calibration({})
+    assert run.load_calibration() == {}
+
+
+def test_a_damaged_calibration_names_the_remedy(run: RunDir) -> None:
+    run.save_calibration({"interval.0.9": torch.ones(3, 2)})
+    path = run.path / "calibration.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(RunError) as caught:
+        run.load_calibration()
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert f"restore it from a copy, or write it with `headway resume {run.path}`" in message
+
+
+def test_a_killed_write_leaves_a_whole_calibration(tmp_path: Path) -> None:
+    RunDir.create(tmp_path / "run", {}).save_calibration({"a": torch.zeros(9)})
+
+    def save(folder: Path) -> None:
+        RunDir.open(folder).save_calibration({"a": torch.ones(9)})
+
+    seen = set()
+    for _, copy in kill_everywhere(tmp_path / "run", save):
+        [value] = set(RunDir.open(copy).load_calibration()["a"].tolist())
+        seen.add(value)
+    assert seen == {0.0, 1.0}

@@ -137,7 +137,7 @@ def test_what_is_counted_are_texts_with_labels(task, store):
 
 
 def test_a_label_that_nothing_is_left_of_is_an_error(task, store):
-    more = Classify().with_codecs(task.texts, LabelCodec(["no", "yes", "zero"]))
+    more = Classify().with_codecs(task.inputs, LabelCodec(["no", "yes", "zero"]))
     with pytest.raises(DataError, match="no training example of the label 'zero' can be used"):
         more.sequences(store)
 

@@ -8,6 +8,7 @@ from headway.data.codecs.text import TextConfig
 from headway.data.config import Corpus, DataConfig
 from headway.data.prepare import prepare
 from headway.errors import ConfigError
+from headway.metrics.values import VALUE_METRICS
 from headway.models import FAMILIES
 from headway.models.ensemble import Ensemble
 from headway.run_config import RunConfig
@@ -73,14 +74,14 @@ def test_the_loss_is_the_squared_error_of_scaled_values(task, store):
 
 
 def test_values_are_scaled_back_and_keep_their_order(task):
-    texts = task.texts.encode(["a a a", "b", "a b"])
+    texts = task.inputs.encode(["a a a", "b", "a b"])
     expected = [4 + n * 5**0.5 for n in (4, 2, 3)]
     np.testing.assert_allclose(task.predict(ByLength(), texts), expected, rtol=1e-6)
     assert task.predict(ByLength(), []).shape == (0,)
 
 
 def test_an_ensemble_has_the_mean_value(task):
-    texts = task.texts.encode(["a a a", "b"])
+    texts = task.inputs.encode(["a a a", "b"])
     both = task.predict(Ensemble([ByLength(), ByLength(3.0)]), texts)
     np.testing.assert_allclose(both, task.predict(ByLength(2.0), texts), rtol=1e-6)
 
@@ -90,7 +91,7 @@ def test_a_validation_compares_values(task, store):
     validation = validator(task.objective(ByLength(), 0.0))
     # lengths 2, 3, 4, 2 against values 1, 3, 5, 7: ranks 1.5, 3, 4, 1.5, and 1, 2, 3, 4
     assert validation.figures["spearman"] == pytest.approx(0.5 / (4.5 * 5) ** 0.5)
-    assert validation.figures.keys() == {"valid_loss", "spearman", "pearson", "mse"}
+    assert validation.figures.keys() == {"valid_loss", *VALUE_METRICS}
     assert validation.samples[0] == ("a", f"{4 + 2 * 5**0.5:.4g}", "1")
     by_error = task.validator(store, DATA, "mse", 500, SearchConfig())
     worse = by_error(task.objective(ByLength(9.0), 0.0))

@@ -1,6 +1,7 @@
 """The table of tasks, and tasks as objects that have settings before they have codecs."""
 
 import pytest
+from forecast_runs import series
 
 from headway.data.codecs.text import TextConfig
 from headway.data.config import DataConfig
@@ -24,14 +25,21 @@ COLUMNS = {
     "value": ("1", "2"),
 }
 """Two values of each column that must be there."""
+SERIES = {**COLUMNS, "target": (series([1, 2, 4]), series([5, 3]))}
+"""The same for tasks that read series."""
+
+
+def data_of(name):
+    """Data of a task; series may have any length."""
+    return DataConfig(train="a.csv") if name == "forecast" else DATA
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_run_file_makes_a_task_of_the_class_in_the_table(name):
-    task = RunConfig(DATA, task=name).make_task()
+    task = RunConfig(data_of(name), task=name).make_task()
     expected = OBJECTIVES["masked"] if name == "pretrain" else TASKS[name]
     assert type(task) is expected
-    assert (task.name, task.max_length) == (name, 70)
+    assert (task.name, task.max_length) == (name, data_of(name).max_length)
     if name != "pretrain":
         assert type(task.config) is (TASKS[name].config_class or type(None))
 
@@ -54,18 +62,22 @@ def test_settings_reach_the_task():
 @pytest.mark.parametrize("name", TASKS)
 def test_codecs_are_those_of_a_new_task(name, tmp_path):
     """Codecs are in the returned copy only; settings are in both."""
-    task = RunConfig(DATA, task=name).make_task()
-    columns = [COLUMNS[column] for column in task.columns if column not in task.optional]
+    task = RunConfig(data_of(name), task=name).make_task()
+    task.columns = tuple(column for column in task.columns if column not in task.optional)
+    values = SERIES if name == "forecast" else COLUMNS
+    columns = [values[column] for column in task.columns]
     rows = list(zip(*columns, strict=True))
     fitted = task.fit_codecs(lambda: iter(rows), TextConfig(kind="words"))
     fitted.save_codecs(tmp_path)
     for other in (task.load_codecs(tmp_path), fitted.load_codecs(tmp_path)):
-        assert (type(other), other.config, other.max_length) == (type(task), task.config, 70)
+        assert (type(other), other.config) == (type(task), task.config)
+        assert other.max_length == task.max_length
         assert {name: codec.fingerprint() for name, codec in other.codecs.items()} == {
             name: codec.fingerprint() for name, codec in fitted.codecs.items()
         }
-    assert not hasattr(task, "codec")
-    assert hasattr(fitted, "codec")
+    made = "inputs" if name == "forecast" else "codec"
+    assert not hasattr(task, made)
+    assert hasattr(fitted, made)
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -64,24 +64,24 @@ def test_pairs_are_saved_and_loaded(folder):
     loaded = Classify().load_codecs(folder / "codecs")
     assert (loaded.columns, loaded.lengths) == (task.columns, (BOTH,))
     texts = [("a b", "c"), ("b", "")]
-    for ids, same in zip(task.texts.encode(texts), loaded.texts.encode(texts), strict=True):
+    for ids, same in zip(task.inputs.encode(texts), loaded.inputs.encode(texts), strict=True):
         assert ids.tolist() == same.tolist()
 
 
 def test_encodings_are_those_of_the_store(folder):
     task, result = made(folder)
-    encoded = task.texts.encode([row[:2] for row in ROWS])
+    encoded = task.inputs.encode([row[:2] for row in ROWS])
     for i, ids in enumerate(encoded):
-        assert ids.tolist() == task.texts.stored(result.store, i).tolist()
-        assert task.texts.to_text(result.store, i) == "\t".join(ROWS[i][:2])
+        assert ids.tolist() == task.inputs.stored(result.store, i).tolist()
+        assert task.inputs.to_text(result.store, i) == "\t".join(ROWS[i][:2])
 
 
 def test_the_longer_side_is_cut_first(folder):
     task, _ = made(folder)
-    cut = task.texts.truncate(("a", "c c c"), 5)
-    assert cut[:, 0].tolist() == task.texts.encode([("a", "c c")])[0][:, 0].tolist()
-    cut = task.texts.truncate(("a a a a", "c c c"), 6)
-    assert cut[:, 0].tolist() == task.texts.encode([("a a", "c c")])[0][:, 0].tolist()
+    cut = task.inputs.truncate(("a", "c c c"), 5)
+    assert cut[:, 0].tolist() == task.inputs.encode([("a", "c c")])[0][:, 0].tolist()
+    cut = task.inputs.truncate(("a a a a", "c c c"), 6)
+    assert cut[:, 0].tolist() == task.inputs.encode([("a a", "c c")])[0][:, 0].tolist()
 
 
 def test_segmentations_are_redrawn_on_both_sides(folder):
@@ -107,10 +107,10 @@ def test_a_model_reads_pairs(family, folder):
     validator = task.validator(result.store, None, "accuracy", 0, SearchConfig())
     validation = validator(task.objective(model, 0.0).eval())
     assert validation.samples[0][0] == "a b\tb"
-    probabilities = task.predict(model, task.texts.encode([row[:2] for row in ROWS]))
-    alone = [task.predict(model, task.texts.encode([row[:2]]))[0] for row in ROWS]
+    probabilities = task.predict(model, task.inputs.encode([row[:2] for row in ROWS]))
+    alone = [task.predict(model, task.inputs.encode([row[:2]]))[0] for row in ROWS]
     np.testing.assert_allclose(probabilities, alone, atol=1e-6)  # padding does not matter
-    turned = task.predict(model, task.texts.encode([("a", "b"), ("b", "a")]))
+    turned = task.predict(model, task.inputs.encode([("a", "b"), ("b", "a")]))
     assert abs(turned[0] - turned[1]).max() > 1e-6
 
 
@@ -118,4 +118,4 @@ def test_tokens_of_both_are_counted_by_a_bag(folder):
     task, result = made(folder)
     examples = list(task.sequences(result.store))
     assert [label for _, label in examples] == [1, 0, 1, 0]
-    assert examples[0][0].tolist() == task.texts.encode([ROWS[0][:2]])[0][:, 0].tolist()
+    assert examples[0][0].tolist() == task.inputs.encode([ROWS[0][:2]])[0][:, 0].tolist()

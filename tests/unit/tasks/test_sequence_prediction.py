@@ -12,12 +12,12 @@ from headway.errors import ConfigError
 from headway.metrics.values import VALUE_METRICS
 from headway.models.ensemble import Ensemble
 from headway.tasks.base import EncoderObjective
-from headway.tasks.text_prediction import PredictionValidator, TextPrediction
+from headway.tasks.sequence_prediction import PredictionValidator, SequencePrediction
 
 ROWS = [("a b", "b", "2"), ("a", "a a", "1"), ("b", "", "4"), ("a a", "b b", "3")]
 
 
-class Rated(TextPrediction):
+class Rated(SequencePrediction):
     name = "rated"
     columns = ("text", "text2", "stars")
     metric_table = VALUE_METRICS
@@ -104,7 +104,7 @@ def test_a_batch_has_outputs_of_the_declared_type(task, make_store):
 
 
 def test_an_unknown_metric_is_named_with_the_known_ones(task):
-    message = "no metric 'bleu' for task 'rated'; expected one of spearman, pearson, mse"
+    message = "no metric 'bleu' for task 'rated'; expected one of spearman, pearson, mse, rmse, mae"
     with pytest.raises(ConfigError, match=message):
         task.judge("bleu", [1.0], [1.0])
 
@@ -119,7 +119,7 @@ def test_an_ensemble_has_the_mean_of_its_members_outputs(task):
         def logits(self, batch):
             return torch.full((len(batch["src"]), 1), self.logit)
 
-    texts = task.texts.encode([("a", "b"), ("b", "a")])
+    texts = task.inputs.encode([("a", "b"), ("b", "a")])
     one, other = (task.predict(Sure(logit), texts) for logit in (3.0, -1.0))
     assert one.tolist() == pytest.approx([0.9525741] * 2)
     both = task.predict(Ensemble([Sure(3.0), Sure(-1.0)]), texts)

@@ -1,0 +1,257 @@
+"""The batches of `forecast`: windows of series, normalised, with their covariates.
+
+A step of the input has the targets first, then a mark for each target that is unknown (only if the
+data have gaps or facts of the future), then covariates. Where facts of the future are known, the
+input goes on over the horizon, without targets.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data.codecs.calendar import CalendarCodec
+from ..data.codecs.codec import Codec
+from ..data.codecs.series import ClockCodec, SeriesCodec
+from ..data.frequency import Frequency
+from ..data.windows import Places, Windows, WindowSize, fill_forward
+from ..errors import RunError
+from .config import ForecastConfig
+
+CLOCK, CALENDAR = "clock", "calendar"
+"""Columns of the store that are derived from the target."""
+COVARIATES = ("past", "known", "static")
+FUTURE = ("known", CALENDAR)
+"""Covariates whose values in the horizon are known."""
+VARIANCE = 1e-5
+"""Added to the variance of a window, which may be constant."""
+FACTS = "windows.json"
+
+
+@dataclass(frozen=True)
+class WindowFacts:
+    """What the training data decided about the windows.
+
+    Attributes:
+        history: steps before the forecast that the model reads.
+        season: steps of a season.
+        frequency: the step of the series, as `Frequency.parse` reads it.
+        has_gaps: whether the training data have missing targets.
+        scaling: what values are standardised by: `column`, `series` or `none`.
+    """
+
+    history: int
+    season: int
+    frequency: str
+    has_gaps: bool
+    scaling: str
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", "utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> "WindowFacts":
+        try:
+            facts = cls(**json.loads(path.read_text("utf-8")))
+            Frequency.parse(facts.frequency)
+            is_whole = facts.history >= 1 and facts.season >= 1
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise RunError(f"{path} cannot be read ({error}); restore it from a copy") from None
+        if not is_whole:
+            raise RunError(f"{path} is damaged; restore it from a copy")
+        return facts
+
+
+class WindowInputs:
+    """Makes batches of windows.
+
+    Args:
+        codecs: the codec of `target`, and of each covariate that the data have.
+    """
+
+    def __init__(
+        self, codecs: Mapping[str, SeriesCodec], facts: WindowFacts, config: ForecastConfig
+    ) -> None:
+        self.codecs, self.facts, self.config = dict(codecs), facts, config
+        self.target = codecs["target"]
+        self.size = WindowSize(facts.history, config.horizon)
+        self.calendar = (
+            CalendarCodec(tuple(config.calendar), config.horizon) if config.calendar else None
+        )
+
+    @property
+    def derived(self) -> dict[str, tuple[str, Codec]]:
+        """The columns of the store that are made from the target."""
+        derived: dict[str, tuple[str, Codec]] = {CLOCK: ("target", ClockCodec())}
+        if self.calendar is not None:
+            derived[CALENDAR] = ("target", self.calendar)
+        return derived
+
+    @property
+    def n_channels(self) -> int:
+        """Targets of a window."""
+        return 1 if self.config.channels == "apart" else self.target.width
+
+    @property
+    def knows_future(self) -> bool:
+        """Whether some covariate is known in the horizon."""
+        return self.calendar is not None or "known" in self.codecs
+
+    @property
+    def has_marks(self) -> bool:
+        return self.knows_future or self.facts.has_gaps
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of the input."""
+        return self.size.steps if self.knows_future else self.size.history
+
+    @property
+    def n_features(self) -> int:
+        """Numbers of a step of the input."""
+        targets = self.n_channels * (1 + self.has_marks)
+        covariates = sum(self.codecs[name].width for name in COVARIATES if name in self.codecs)
+        return targets + covariates + (self.calendar.width if self.calendar else 0)
+
+    def batch(self, windows: Windows, places: Places) -> dict[str, Tensor]:
+        """The tensors of some windows.
+
+        Shape: src (B, S, F), src_valid (B, S), values, values_valid (B, H, C), location, scale
+        (B, C).
+        """
+        values, exists = windows.take(places)  # (B, L + H, C), (B, L + H)
+        history = self.size.history
+        filled, is_filled = fill_forward(values[:, :history])
+        is_filled &= exists[:, :history, None]
+        location, scale = self._levels(filled, is_filled)
+        src = np.where(is_filled, (filled - location[:, None]) / scale[:, None], 0.0)
+        is_unknown = np.isnan(values[:, :history])
+        future, future_valid = values[:, history:], ~np.isnan(values[:, history:])
+        batch = {
+            "src": self._features(windows, places, src, is_unknown),
+            "src_valid": self._src_valid(is_filled),
+            "values": np.where(future_valid, future, 0.0),
+            "values_valid": future_valid,
+            "location": location,
+            "scale": scale,
+        }
+        return {name: torch.from_numpy(_plain(array)) for name, array in batch.items()}
+
+    def decoder_inputs(self, batch: Mapping[str, Tensor], step: int) -> Tensor:
+        """For a decoder: the values before each of its steps (B, T, step * C), normalised.
+
+        The first is the end of the history. Missing values are those before them.
+        """
+        n, horizon, channels = batch["values"].shape
+        first = batch["src"][:, : self.size.history, :channels][:, -step:]
+        targets = (batch["values"] - batch["location"][:, None]) / batch["scale"][:, None]
+        targets = torch.where(batch["values_valid"], targets, torch.nan)
+        whole, _ = fill_forward(torch.cat([first, targets], 1).numpy())
+        n_steps = -(-horizon // step)
+        padded = np.zeros((n, (n_steps + 1) * step, channels), np.float32)
+        used = min(whole.shape[1], n_steps * step)
+        start = step - first.shape[1]  # a history shorter than a step is padded in front
+        padded[:, start : start + used] = whole[:, :used]
+        inputs = padded[:, : n_steps * step].reshape(n, n_steps, step * channels)
+        return torch.from_numpy(inputs)
+
+    def _levels(self, filled: np.ndarray, is_filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Location and scale of each channel of each window (B, C)."""
+        n = np.maximum(is_filled.sum(1), 1)
+        mode = self.config.normalise
+        if mode == "none":
+            return np.zeros(n.shape, np.float32), np.ones(n.shape, np.float32)
+        if mode == "last":
+            return filled[:, -1].astype(np.float32), np.ones(n.shape, np.float32)
+        kept = np.where(is_filled, filled, 0.0)
+        mean = kept.sum(1, dtype=np.float64) / n
+        squares = (np.where(is_filled, filled - mean[:, None], 0.0) ** 2).sum(1) / n
+        return mean.astype(np.float32), np.sqrt(squares + VARIANCE).astype(np.float32)
+
+    def _src_valid(self, is_filled: np.ndarray) -> np.ndarray:
+        """Steps of the input that have a value or lie in the horizon (B, S)."""
+        valid = np.array(is_filled.any(-1))
+        valid[:, -1] = True  # a window without any value still has a step
+        if not self.knows_future:
+            return valid
+        return np.concatenate([valid, np.ones((len(valid), self.size.horizon), bool)], axis=1)
+
+    def _features(
+        self, windows: Windows, places: Places, src: np.ndarray, is_unknown: np.ndarray
+    ) -> np.ndarray:
+        """All features of the input (B, S, F)."""
+        horizon = self.n_steps - self.size.history
+        parts = [_extended(src, horizon, 0.0)]
+        if self.has_marks:
+            parts.append(_extended(is_unknown, horizon, 1.0))
+        for name in COVARIATES:
+            if name in self.codecs:
+                parts.append(self._covariate(windows, places, name, horizon))
+        if self.calendar is not None:
+            parts.append(windows.covariates(CALENDAR, places, horizon))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+
+    def covariate_features(self) -> dict[str, slice]:
+        """The features of each column of `past` and `known` and of each fact of the calendar."""
+        start = self.n_channels * (1 + self.has_marks)
+        features: dict[str, slice] = {}
+        for name in COVARIATES:
+            for column in self.codecs[name].columns if name in self.codecs else ():
+                if name != "static":
+                    features[column.name] = slice(start, start + column.width)
+                start += column.width
+        n_facts = len(self.calendar.facts) if self.calendar else 0
+        for i, fact in enumerate(self.calendar.facts if self.calendar else ()):
+            features[f"{CALENDAR}: {fact}"] = slice(start + i, start + i + n_facts + 1, n_facts)
+        return features
+
+    def _covariate(self, windows: Windows, places: Places, name: str, horizon: int) -> np.ndarray:
+        """A covariate over the steps of the input; a missing value is the one before it."""
+        if name == "static":
+            facts, _ = windows.store[name].take(places.series)
+            steps = np.nan_to_num(facts)[:, None]
+            return np.repeat(steps, self.n_steps, axis=1)
+        filled, _ = fill_forward(windows.covariates(name, places, horizon if name in FUTURE else 0))
+        return filled if name in FUTURE else _extended(filled, horizon, 0.0)
+
+
+def _extended(steps: np.ndarray, horizon: int, value: float) -> np.ndarray:
+    """Steps (B, L, F) and `horizon` more of them with one value."""
+    if not horizon:
+        return steps
+    after = np.full((len(steps), horizon, steps.shape[2]), value, np.float32)
+    return np.concatenate([steps, after], axis=1)
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """An array that a tensor can share: contiguous, and of float32 if of floats."""
+    return np.ascontiguousarray(array, bool if array.dtype == bool else np.float32)
+
+
+def window_batches(windows: Windows, n: int) -> Sequence[np.ndarray]:
+    """All windows in order, in batches of `n`."""
+    return [np.arange(i, min(i + n, len(windows))) for i in range(0, len(windows), n)]
+
+
+def default_history(config: ForecastConfig, length: int, season: int) -> int:
+    """The look-back for training parts of a typical length: whole seasons if they fit.
+
+    Short parts leave room for as many windows as the horizon has steps, or at least for a season.
+    """
+    if config.lookback is not None:
+        return config.lookback
+    room = max(1, length - config.horizon)  # for one window
+    several = min(length - 2 * config.horizon, 2 * season)
+    wanted = max(length // 3, several, season if season <= room else 1)
+    longest = min(512, wanted, room)
+    return longest // season * season if 1 < season <= longest < 512 else longest
+
+
+def describe(facts: WindowFacts, config: ForecastConfig) -> dict[str, Any]:
+    """The windows as plain data."""
+    return {**asdict(facts), "horizon": config.horizon, "channels": config.channels}
