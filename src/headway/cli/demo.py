@@ -22,7 +22,8 @@ Name = Annotated[
     typer.Argument(
         metavar="NAME",
         help="dates: written dates in many languages to ISO form; "
-        "pronounce: English spelling to phonemes.",
+        "pronounce: English spelling to phonemes; "
+        "forecast: the length of the day, weeks ahead.",
     ),
 ]
 Out = Annotated[
@@ -78,11 +79,13 @@ def _table(rows: list["Sample"]) -> "Table":
     from rich.text import Text
 
     table = Table(box=SIMPLE)
-    for heading in ("input", "output", "confidence", ""):
+    has_confidence = any(row.confidence is not None for row in rows)
+    for heading in ("input", "output", *["confidence"] * has_confidence, ""):
         table.add_column(heading, overflow="fold")
     for row in rows:
         confidence = "" if row.confidence is None else f"{row.confidence:.1%}"
-        cells = [Text(cell) for cell in (row.source, row.output, confidence, _verdict(row))]
+        texts = [row.source, row.output, *[confidence] * has_confidence, _verdict(row)]
+        cells = [Text(text) for text in texts]
         if row.is_right is False:
             cells[-1].stylize("bold red")
         table.add_row(*cells)
@@ -91,19 +94,19 @@ def _table(rows: list["Sample"]) -> "Table":
 
 def _verdict(row: "Sample") -> str:
     if row.is_right is None:
-        return ""
+        return "" if row.expected is None else f"measured: {row.expected}"
     return "✓ right" if row.is_right else f"✗ wrong, correct: {row.expected}"
 
 
 def _lines(result: "DemoResult") -> Iterator[str]:
-    known = [row for row in result.rows if row.is_right is not None]
-    yield f"{sum(bool(row.is_right) for row in known)} of {len(known)} lines above are right"
+    yield from result.findings.remarks
     yield ""
     for label, scores in result.scores.items():
         yield f"{label}:"
         for score in scores.values():
             interval = "" if score.low is None else f"  [{score.low:.2f}, {score.high:.2f}]"
-            yield f"  {score.name} {score.value:.2f}%{interval}"
+            yield f"  {score.name} {score.value:.2f}{result.unit}{interval}"
+    yield from result.findings.warnings
     yield ""
     size = f"{result.parameters:,} parameters, {result.steps:,} updates"
     yield f"{size}, {result.minutes:.1f} minutes in all"

@@ -26,8 +26,14 @@ def evaluation_corpora(
 ) -> tuple[tuple["Corpus", ...], Path]:
     """The corpora of the options, else the run's test data, or else its validation data; and the
     folder of relative names."""
-    from ..data.config import as_corpora
+    from ..data.config import as_corpora, reads_series
 
+    if data is not None and reads_series(model.task.columns):
+        from ..inference.series_files import corpora_of
+
+        require_format(form)
+        series, folder = corpora_of(model.config.data, data, form)
+        return tuple(series), folder
     if data is not None and len(model.task.columns) == 1:
         return (_text_corpus(model, data, form),), Path()
     if source is not None or target is not None or data is not None:
@@ -64,7 +70,7 @@ def _text_corpus(model: "TrainedModel", data: str, form: str | None) -> "Corpus"
     """A file of texts; without a known extension it has the format of the training data."""
     from ..data import config
 
-    _require_format(form)
+    require_format(form)
     if form is None and config.format_by_extension(data) is None:
         trained = [c for c in config.learned_from(model.config.data) if config.is_cut(c)]
         names = {config.format_of(corpus, single=True) for corpus in trained}
@@ -72,7 +78,7 @@ def _text_corpus(model: "TrainedModel", data: str, form: str | None) -> "Corpus"
     return config.Corpus(file=data, format=form or "auto")
 
 
-def _require_format(form: str | None) -> None:
+def require_format(form: str | None) -> None:
     """Refuses an unknown format."""
     from ..config.messages import did_you_mean
     from ..data.config import format_names
@@ -104,7 +110,7 @@ def corpus_of(
         raise ConfigError(f"{missing} is missing: give --source and --target together, or --data")
     if data is None and form is not None:
         raise ConfigError("--format needs --data; --source and --target are plain lines")
-    _require_format(form)
+    require_format(form)
     columns: dict[str, Any] = (
         {} if len(names) > 2 else dict(zip(names, (source, target), strict=True))
     )
@@ -118,9 +124,18 @@ def corpus_of(
 def _as_trained(model: "TrainedModel", data: str, form: str | None) -> "Corpus":
     """A file with the columns of the first training corpus, if that is a table of the same format;
     without a known extension it has that format."""
-    from ..data.config import Corpus, column_of, format_by_extension, format_of, learned_from
+    from ..data.config import (
+        Corpus,
+        column_of,
+        format_by_extension,
+        format_of,
+        learned_from,
+        reads_series,
+    )
 
     trained = next(iter(learned_from(model.config.data)), Corpus())
+    if reads_series(model.task.columns):
+        return _series_as_trained(trained, data, form)
     if form is None and format_by_extension(data) is None and trained.file is not None:
         form = format_of(trained)
     corpus = Corpus(file=data, format=form or "auto")
@@ -128,6 +143,17 @@ def _as_trained(model: "TrainedModel", data: str, form: str | None) -> "Corpus":
         return corpus
     columns = {name: column_of(trained, name) for name in model.task.columns}
     return replace(corpus, **columns)  # type: ignore[arg-type]
+
+
+def _series_as_trained(trained: "Corpus", data: str, form: str | None) -> "Corpus":
+    """A file of series, read like the first training corpus if it may have the same format."""
+    from ..data.config import AUTO, Corpus, format_by_extension
+
+    known = format_by_extension(data)
+    is_alike = known in (None, format_by_extension(trained.file or ""))
+    if form is not None or not is_alike:
+        return Corpus(file=data, format=form or AUTO)
+    return replace(trained, file=data, history=None, part=None, split=None, weight=1.0)
 
 
 def _column(text: str | None) -> Any:

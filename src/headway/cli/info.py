@@ -7,6 +7,7 @@ from typing import Any
 from .options import Json, Run
 
 UNDECIDED = "not decided yet"
+COLUMNS_SHOWN = 8
 
 
 def info(run: Run, as_json: Json = False) -> None:
@@ -51,14 +52,28 @@ def _model(model: dict[str, Any]) -> str:
 def _vocabulary(vocabulary: dict[str, Any] | None) -> str:
     if vocabulary is None:
         return UNDECIDED
+    is_series = "columns" in vocabulary
+    read = _series(vocabulary) if is_series else f"{vocabulary['source']} {vocabulary['kind']}"
     for name in ("labels", "tags"):
         if name in vocabulary:
-            return f"{vocabulary['source']} {vocabulary['kind']}, {vocabulary['target']} {name}"
-    if "value" in vocabulary or "answers_may_lack" in vocabulary:
-        return f"{vocabulary['source']} {vocabulary['kind']}"
+            return f"{read}, {vocabulary['target']} {name}"
+    if is_series or "value" in vocabulary or "answers_may_lack" in vocabulary:
+        return read
     if vocabulary["shared"]:
         return f"{vocabulary['source']} {vocabulary['kind']}, shared"
     return f"{vocabulary['source']} source and {vocabulary['target']} target {vocabulary['kind']}"
+
+
+def _series(series: dict[str, Any]) -> str:
+    """The columns of series, and their lengths or the windows of a forecast."""
+    columns = ", ".join(series["columns"][:COLUMNS_SHOWN])
+    more = ", ..." if len(series["columns"]) > COLUMNS_SHOWN else ""
+    if "horizon" in series:
+        steps = f"{series['horizon']} steps of {series['frequency']} after {series['history']}"
+    else:
+        shortest, longest = series["shortest"], series["longest"]
+        steps = f"{shortest} to {longest} steps" if shortest < longest else f"{longest} steps"
+    return f"none; columns {columns}{more}; {steps}"
 
 
 def _data(facts: dict[str, Any]) -> dict[str, str]:

@@ -49,7 +49,7 @@ def predict(
     Prints one line for each input line, by the task of the run. {lines}. Separate the texts of a
     pair, or question and text, with a tab. --json prints all fields. A blank line stays blank.
     Tables, by extension or by --format, have the columns of the training data; the output has one
-    line for each row.
+    line for each row, or for each series in the formats of series.
 
     Example: headway predict runs/mine reviews.txt
     """
@@ -74,15 +74,15 @@ def _predictions(
     predictor: "Predictor", inputs: list[Any], places: list[str], options: dict[str, Any]
 ) -> list[Any]:
     """The prediction for each input; None for a blank one."""
-    filled = [row for row, values in enumerate(inputs) if not _is_blank(values)]
+    filled = [row for row, values in enumerate(inputs) if not _is_blank(predictor, values)]
     given = [_input(predictor, inputs[row]) for row in filled]
     found = predictor.predict(given, places=[places[row] for row in filled], **options)
     by_row = dict(zip(filled, found, strict=True))
     return [by_row.get(row) for row in range(len(inputs))]
 
 
-def _is_blank(values: Any) -> bool:
-    return not isinstance(values, InputError) and not any(map(str.strip, values))
+def _is_blank(predictor: "Predictor", values: Any) -> bool:
+    return not isinstance(values, InputError) and predictor.is_blank(values)
 
 
 def _input(predictor: "Predictor", values: Any) -> Any:
@@ -96,8 +96,8 @@ def _line(predictor: "Predictor", values: Any, prediction: Any) -> str:
 
 
 def _json(predictor: "Predictor", values: Any, prediction: Any) -> str:
-    texts = [None] * len(predictor.inputs) if isinstance(values, InputError) else values
-    record = dict(zip(predictor.inputs, texts, strict=True))
+    is_error = isinstance(values, InputError)
+    record = dict.fromkeys(predictor.inputs) if is_error else predictor.plain_input(values)
     if isinstance(prediction, InputError):
         record["error"] = text_of(prediction)
     elif prediction is not None:
@@ -150,8 +150,12 @@ def _columns(predictor: "Predictor", line: str, location: str, file: str) -> tup
 
 def _table(predictor: "Predictor", file: str, form: str | None) -> "Corpus | None":
     """The table that a file is by its format or its extension; None for plain lines."""
-    from ..data.config import column_of, format_by_extension
+    from ..data.config import column_of, format_by_extension, reads_series
 
+    if reads_series(predictor.inputs):
+        if file == "-":
+            raise ConfigError("series are read from files; name one")
+        return replace(corpus_of(predictor, None, None, file, form), label=None, value=None)
     name = form or format_by_extension(file)
     if name is None or name == "lines":
         return None

@@ -20,6 +20,7 @@ from . import (
     embed,
     export,
     fill,
+    forecast,
     generate,
     import_,
     info,
@@ -52,6 +53,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "resume": resume.resume,
     "translate": translate.translate,
     "predict": predict.predict,
+    "forecast": forecast.forecast,
     "generate": generate.generate,
     "fill": fill.fill,
     "embed": embed.embed,
@@ -68,7 +70,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "import": import_.import_model,
     "export": export.export,
 }
-USES_MODELS = {"translate", "predict", "generate", "fill", "embed", "score", "info"}
+USES_MODELS = {"translate", "predict", "forecast", "generate", "fill", "embed", "score", "info"}
 """Verbs that only use models of headway: they compile, train and convert nothing."""
 # The base class of errors in the command line, reached by a name that every typer has.
 UsageError = typer.BadParameter.__mro__[1]

@@ -1,4 +1,4 @@
-"""`headway view`: outputs, search and attention of one text, as a page, a picture or data."""
+"""`headway view`: an input, what a model made of it, and its attention: page, picture, data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +12,17 @@ from .translate import GlossaryFile, Prefix
 
 if TYPE_CHECKING:
     from ..inspection.inspection import Inspection
+    from ..inspection.series import SeriesInspection
 
-PICTURE = "Picture"
+PICTURE, SERIES = "Picture", "Forecasts"
 
 Text = Annotated[
     str | None,
-    typer.Argument(metavar="TEXT", help="The text to inspect; - or none: standard input."),
+    typer.Argument(
+        metavar="TEXT|FILE",
+        help="The text to inspect; - or none: standard input. For forecasts, a file of series; "
+        "none: the last window of the run's data.",
+    ),
 ]
 Out = Annotated[
     Path | None,
@@ -37,7 +42,7 @@ Png = Annotated[
     typer.Option(
         "--png",
         metavar="FILE",
-        help="Write a heat map of attention as a picture, by matplotlib.",
+        help="Write a heat map of attention, or a forecast, as a picture, by matplotlib.",
         rich_help_panel=PICTURE,
     ),
 ]
@@ -80,6 +85,32 @@ Number = Annotated[
     ),
 ]
 
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="TIME|-N",
+        help="First step of the forecast: a time, or a number of steps before the end. Default: "
+        "after the end of FILE.",
+        rich_help_panel=SERIES,
+    ),
+]
+Column = Annotated[
+    str | None,
+    typer.Option(
+        "--column", help="The column to look at. Default: the first.", rich_help_panel=SERIES
+    ),
+]
+SeriesName = Annotated[
+    str | None,
+    typer.Option(
+        "--series",
+        metavar="NAME",
+        help="The series to look at. Default: the first.",
+        rich_help_panel=SERIES,
+    ),
+]
+
 
 @with_search_options("view")
 def view(
@@ -97,9 +128,13 @@ def view(
     layer: Layer = None,
     head: Head = None,
     output: Number = None,
+    at: At = None,
+    column: Column = None,
+    series: SeriesName = None,
     threads: Threads = None,
 ) -> None:
-    """Shows outputs, search and attention for one text.
+    """Shows outputs, search and attention for a text or series.
+
 
     The page shows the outputs (all of the beam, unless --nbest is set), alternative tokens, the
     search and the attention of every layer; open it in a browser. --json prints its data, with
@@ -107,6 +142,7 @@ def view(
 
     Example: headway view runs/mine "a man in a hat" --out page.html
     """
+    from ..data.config import reads_series
     from ..inference.load import load
 
     if out is not None and out.suffix.lower() in IMAGES:
@@ -120,23 +156,73 @@ def view(
                 raise ConfigError(f"{option} chooses a picture; add --png FILE or leave it out")
     set_threads(threads)
     model = load(run, weights=weights)
+    if reads_series(model.task.columns) and not model.reads_series:
+        raise ConfigError(
+            f"headway view shows texts, and {run} reads series; in Python, inspect(series) of the "
+            "model shows one"
+        )
     settings = search.settings()
-    options = {"target": target, "glossary": glossary, "prefix": prefix}
+    texts = {"target": target, "glossary": glossary, "prefix": prefix}
+    windows = {"at": at, "column": column, "series": series}
+    named: dict[str, Any] = {}
+    if not model.has_search:
+        named |= {f"--{name}": value for name, value in texts.items()}
+        named |= {f"the search setting {name}": True for name in settings}
+    named |= chosen if model.reads_series else {f"--{name}": x for name, x in windows.items()}
+    refuse_options(run, model.config.task, named)
+    if model.reads_series:
+        _show_series(_inspect_series(model, argument, windows), png, out, as_json)
+        return
     text = _text(argument)
     if model.has_search:
-        inspection = _inspect(model, text, options, settings)
+        inspection = _inspect(model, text, texts, settings)
     else:
-        named: dict[str, Any] = {f"--{name}": value for name, value in options.items()}
-        named |= {f"the search setting {name}": True for name in settings}
-        refuse_options(run, model.config.task, named)
         inspection = model.inspect(tuple(text.split("\t")) if len(model.inputs) > 1 else text)
     if png is not None:
         indices = _index("--layer", layer), _index("--head", head)
         _draw(inspection, png, attention, *indices, output or 0)
+    _write(inspection, out, as_json)
+
+
+def _write(inspection: "Inspection | SeriesInspection", out: Path | None, as_json: bool) -> None:
     if out is not None:
         inspection.view().save(out)
     if as_json:
         print(inspection.to_json())
+
+
+def _inspect_series(
+    model: Any, file: str | None, options: dict[str, str | None]
+) -> "SeriesInspection":
+    """The inspection of a series of a file, or of the last window of the run's own data."""
+    from ..errors import DataError
+    from ..inference.series_files import corpora_of, read_series
+
+    [corpus, *_], root = corpora_of(model.config.data, file)
+    rows = read_series(corpus, model.task.columns, root).rows
+    names = [row["target"].name for row in rows]
+    name = options["series"] or names[0]
+    if name not in names:
+        known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise DataError(
+            f"--series {name}: {corpus.file} has {known or 'one series without a name'}"
+        )
+    usual = f"-{model.task.config.horizon}" if file is None else None
+    result: SeriesInspection = model.inspect(
+        rows[names.index(name)], options["column"], options["at"] or usual, names
+    )
+    return result
+
+
+def _show_series(
+    inspection: "SeriesInspection", png: Path | None, out: Path | None, as_json: bool
+) -> None:
+    from ..inspection.html_page import save_bytes
+    from ..view.forecast_png import forecast_png
+
+    if png is not None:
+        save_bytes(png, forecast_png(inspection.plain_window()))
+    _write(inspection, out, as_json)
 
 
 def _text(argument: str | None) -> str:

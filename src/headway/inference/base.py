@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from .. import config as configs
-from ..data.config import Corpus
+from ..data.config import Corpus, reads_series
 from ..errors import ConfigError
 from ..inspection.html_page import Page
 from ..inspection.inspection import Inspection, RunSummary
@@ -57,6 +57,7 @@ class TrainedModel:
         scored_inputs: the inputs of `score`, texts or pairs of texts; None without `score`.
         has_search: whether outputs are searched for an input, with settings and constraints;
             `inspect` then takes a `TranslationRequest`.
+        reads_series: whether inputs are series of a file instead of texts.
         evaluation_options: the `EvaluationOptions` that `evaluate_corpora` takes, and `outputs` if
             it decodes outputs.
         columns_as_trained: whether a test file without column names has the columns of the
@@ -72,6 +73,7 @@ class TrainedModel:
     commands: ClassVar[Mapping[str, CommandUse]]
     scored_inputs: ClassVar[Literal["texts", "pairs"] | None] = None
     has_search: ClassVar[bool] = False
+    reads_series: ClassVar[bool] = False
     evaluation_options: ClassVar[frozenset[str]] = frozenset()
     columns_as_trained: ClassVar[bool] = True
     scores_by_length: ClassVar[bool] = False
@@ -109,6 +111,8 @@ class TrainedModel:
 
         They are its commands, `inspect`, and `embed` if the model is an encoder.
         """
+        if reads_series(config.make_task().columns):  # requests have texts
+            return set()
         encodes = "read" in FAMILIES[config.model.family].abilities
         return {*cls.commands_for(config), "inspect", *(["embed"] if encodes else [])}
 
@@ -209,9 +213,17 @@ class TrainedModel:
         device = device_of(self.model)
         return {name: value.to(device) for name, value in batch.items()}
 
+    def example(self) -> list[str] | None:
+        """An input of the run's own data, one text for each of its inputs, if it is to be read."""
+        return None
+
     def report_samples(self, rows: Sequence[Logged]) -> list[Sample]:
         """Samples of the last validation for the report, predicted anew with the kept weights."""
         return [Sample(source, output, expected) for source, output, expected in rows]
+
+    def report_forecasts(self) -> list[Mapping[str, Any]]:
+        """Windows of series that the report shows, as plain data."""
+        return []
 
     def picture(self, sample: Sample) -> Picture | None:
         """The attention of a sample, if there is some to show."""

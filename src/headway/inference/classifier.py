@@ -3,6 +3,8 @@
 `predictor.py` encodes the inputs and evaluates; `tasks/classify.py` computes the probabilities.
 """
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +14,13 @@ from torch import Tensor
 from ..inspection.build import scored_output
 from ..inspection.inspection import InspectedOutput
 from ..tasks.classify import Classify
-from ..tasks.text_inputs import Text
-from .predictor import TextPredictor
+from .predictor import Floor, SequenceInput, SequencePredictor
 from .results import Result
 
 
 @dataclass(frozen=True)
 class Prediction(Result):
-    """The label of a text.
+    """The label of a text or a series.
 
     Attributes:
         probability: probability of the label.
@@ -31,10 +32,10 @@ class Prediction(Result):
     probabilities: dict[str, float]
 
 
-class Classifier(TextPredictor[Prediction]):
+class Classifier(SequencePredictor[Prediction]):
     """A model with its vocabulary and its labels, made by `headway.load`."""
 
-    nouns = ("texts", "labels")
+    output_noun = "labels"
     line = "label, tab, probability"
     response = Prediction
     task: Classify
@@ -50,7 +51,9 @@ class Classifier(TextPredictor[Prediction]):
     def describe_label_space(self) -> str:
         return f"{len(self.labels)} labels"
 
-    def inspect_inputs(self, text: Text) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
+    def inspect_inputs(
+        self, text: SequenceInput
+    ) -> tuple[dict[str, Tensor], list[InspectedOutput]]:
         [prediction] = self.predict([text])
         outputs = [
             scored_output(label, probability)
@@ -69,6 +72,13 @@ class Classifier(TextPredictor[Prediction]):
 
     def format_prediction(self, prediction: Prediction) -> str:
         return f"{prediction.label}\t{prediction.probability:.6f}"
+
+    def floor(self, references: Sequence[str], metrics: Iterable[str]) -> Floor | None:
+        """The accuracy of the most frequent label."""
+        if "accuracy" not in metrics:
+            return None
+        label, n = Counter(map(self.parse_reference, references)).most_common(1)[0]
+        return Floor(f"the label {label!r}", {"accuracy": 100 * n / len(references)})
 
     def prediction(self, output: np.ndarray) -> Prediction:
         order = np.argsort(-output, kind="stable")  # the first of equals, like argmax

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..config.messages import shorten
+from ..data.codecs.codec import Codec
 from ..data.config import Corpus
 from ..data.formats.read import Row, read_whole
 from ..errors import DataError
@@ -119,18 +120,22 @@ class UsableRows:
 
 
 def usable_rows(
-    corpora: Sequence[Corpus], columns: Sequence[str], root: Path, needed: int
+    corpora: Sequence[Corpus], codecs: Mapping[str, Codec], root: Path, needed: int
 ) -> UsableRows:
     """The rows of all corpora without those that are blank in one of the first `needed` columns.
 
     Training leaves out the same rows.
 
+    Args:
+        codecs: the codec of each column.
+
     Raises:
         DataError: no row is left.
     """
-    rows = list(read_rows(corpora, columns, root))
-    indices = [i for i, row in enumerate(rows) if all(map(str.strip, row.values[:needed]))]
-    usable, names = set(indices), columns[:needed]
+    rows = list(read_rows(corpora, tuple(codecs), root))
+    checked = list(codecs.values())[:needed]
+    indices = [i for i, row in enumerate(rows) if not _is_blank(row, checked)]
+    usable, names = set(indices), tuple(codecs)[:needed]
     blank = [row.where for i, row in enumerate(rows) if i not in usable]
     places = ", ".join(blank[:PLACES_SHOWN]) + (", ..." if len(blank) > PLACES_SHOWN else "")
     if not rows:
@@ -142,6 +147,11 @@ def usable_rows(
         )
     left_out = f"left out {len(blank)} of {len(rows)} rows without {' or '.join(names)} ({places})"
     return UsableRows([rows[i] for i in indices], indices, len(rows), (left_out,) if blank else ())
+
+
+def _is_blank(row: Row, codecs: Sequence[Codec]) -> bool:
+    """Whether one of the first columns of a row is blank."""
+    return any(codec.is_blank(value) for codec, value in zip(codecs, row.values, strict=False))
 
 
 def timed(compute: Callable[[], Result]) -> tuple[Result, float]:

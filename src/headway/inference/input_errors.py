@@ -60,11 +60,13 @@ def _check_characters(value: Any, location: str) -> None:
     """Refuses half a character here, because encoders take many inputs at once.
 
     Args:
-        value: a text, a request with a source, or several texts.
+        value: a text, a request with a source, or several texts; others have no characters.
     """
     text = getattr(value, "source", value)
+    parts = text if isinstance(text, tuple | list) else [text]
     try:
-        for part in [text] if isinstance(text, str) else text:
-            check_characters(part)
+        for part in parts:
+            if isinstance(part, str):
+                check_characters(part)
     except DataError as error:
         raise DataError(f"{location}: {error}") from None

@@ -6,7 +6,7 @@ input is a text, or as many texts as it has columns. The tasks have a subclass e
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -14,14 +14,18 @@ import numpy as np
 from torch import Tensor
 
 from ..arguments import checked
-from ..data.config import Corpus
-from ..errors import DataError, InputError
-from ..inspection.build import check_not_blank, inspect_encoder
+from ..data.config import Corpus, reads_series
+from ..data.formats.read import Row
+from ..data.series import Series
+from ..errors import ConfigError, DataError, InputError
+from ..inspection.build import check_not_blank, inspect_elements, inspect_encoder
 from ..inspection.inspection import InspectedOutput, Inspection
 from ..inspection.report import CommandUse
 from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
-from ..tasks.text_inputs import BETWEEN, Text, TextInputs
+from ..run_config import RunConfig
+from ..tasks.inputs import Inputs
+from ..tasks.text_inputs import BETWEEN
 from ..view.report import Sample
 from .base import CUT, Logged, TooLong, TrainedModel, location_of
 from .evaluation import (
@@ -39,14 +43,33 @@ from .requests import check_length
 from .results import OutputEvaluation
 
 Input = str | tuple[str, ...]
-TextPrediction = TypeVar("TextPrediction")
+"""A text, or as many texts as an input has columns."""
+SequenceInput = Input | Series | np.ndarray
+"""A text, a pair of texts, a series, or the values of one (steps,) or (steps, columns)."""
+SequenceOutput = TypeVar("SequenceOutput")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The scores of an output that is the same for every input.
+
+    Attributes:
+        output: this output in words.
+        scores: by metric.
+    """
+
+    output: str
+    scores: dict[str, float]
+
+    def __str__(self) -> str:
+        scores = (f"{name} {value:.4g}" for name, value in self.scores.items())
+        return f"for comparison, always {self.output}: {', '.join(scores)}"
 
 
 class Predictor(TrainedModel):
     """A model that predicts the last column from the others.
 
     Attributes:
-        nouns: the nouns for inputs and outputs, in the plural.
         line: the line that `format_prediction` returns, in words.
         response: the dataclass whose fields `to_dict` returns.
         digits: decimals of its scores in a table.
@@ -57,10 +80,14 @@ class Predictor(TrainedModel):
     }
     evaluation_options = frozenset({"cut", "outputs"})
     scores_by_length = True
-    nouns: ClassVar[tuple[str, str]]
     line: ClassVar[str]
     response: ClassVar[type]
     digits: ClassVar[int] = 2
+
+    @property
+    @abstractmethod
+    def nouns(self) -> tuple[str, str]:
+        """The nouns for inputs and outputs, in the plural."""
 
     @abstractmethod
     def predict(
@@ -121,7 +148,15 @@ class Predictor(TrainedModel):
         columns: tuple[str, ...] = self.task.columns
         return columns[:-1]
 
-    def input(self, values: Sequence[str]) -> Input:
+    def is_blank(self, values: Sequence[Any]) -> bool:
+        """Whether all columns of an input are blank."""
+        return not any(map(str.strip, values))
+
+    def plain_input(self, values: Sequence[Any]) -> dict[str, Any]:
+        """The columns of an input as plain data."""
+        return dict(zip(self.inputs, values, strict=True))
+
+    def input(self, values: Sequence[Any]) -> Any:
         """The input from the columns of a row."""
         return values[0] if len(self.inputs) == 1 else tuple(values[: len(self.inputs)])
 
@@ -134,6 +169,10 @@ class Predictor(TrainedModel):
             ConfigError: this is an ensemble.
         """
         model = self.single_model("looking inside")
+        if not isinstance(text, str | tuple):
+            raise ConfigError(
+                "looking inside takes a text or a pair of texts here, and got another value"
+            )
         self.length(text, "the text", "shorten it")
         joined = text if isinstance(text, str) else BETWEEN.join(text)
         check_not_blank(not joined.strip())
@@ -142,6 +181,10 @@ class Predictor(TrainedModel):
         return inspect_encoder(
             self.task.name, model, joined, tokenizer, batch, outputs, self.background()
         )
+
+    def floor(self, references: Sequence[str], metrics: Iterable[str]) -> Floor | None:
+        """The scores of a constant output, for those of the metrics that it has; None if none."""
+        return None
 
     def usual_metrics(self, references: Sequence[Any]) -> Sequence[str]:
         """The metrics unless others are requested."""
@@ -193,10 +236,13 @@ class Predictor(TrainedModel):
             [row.where for row in rows],
         )
         parts = [f"{len(rows)} {self.nouns[0]}", self.describe_label_space()]
+        record = {"n": len(rows), **self.label_space(), "metrics": scores_to_dict(result.scores)}
+        floor = self.floor([row.values[-1] for row in rows], result.scores)
         return EvaluationReport(
             result.scores,
-            {"n": len(rows), **self.label_space(), "metrics": scores_to_dict(result.scores)},
+            record | ({} if floor is None else {"floors": floor.scores}),
             ", ".join(filter(None, parts)),
+            notes=[] if floor is None else [str(floor)],
             warnings=[
                 *test.warnings,
                 *warn_of_same_outputs(result.outputs, [row.values[-1] for row in rows]),
@@ -225,15 +271,19 @@ class Predictor(TrainedModel):
             )
             return result
 
-        texts = [" ".join(row.values[:-1]) for row in rows]
+        texts = self._texts_of(rows)
         speed = len(rows) / seconds
         return TimedEvaluation(
             score, len(rows), "inputs", speed, self.nouns[0], texts, test.warnings
         )
 
+    def _texts_of(self, rows: Sequence[Row]) -> list[str] | None:
+        """The input of each row as one text; None if it is no text."""
+        return [" ".join(row.values[:-1]) for row in rows]
+
     def _test_rows(self, corpora: Sequence[Corpus], root: Path) -> UsableRows:
         """The rows with an input; `check` refuses those without a reference."""
-        return usable_rows(corpora, self.task.columns, root, needed=len(self.inputs))
+        return usable_rows(corpora, self.task.codecs, root, needed=len(self.inputs))
 
     def check(
         self, inputs: Sequence[Any], references: Sequence[str], places: Sequence[str] | None = None
@@ -255,7 +305,7 @@ class Predictor(TrainedModel):
 
     def _complaint(self, text: Any, reference: str) -> str | None:
         """The problem of a reference, by itself or beside its input."""
-        values = (text, reference) if isinstance(text, str) else (*text, reference)
+        values = (*text, reference) if isinstance(text, tuple | list) else (text, reference)
         row_problem: str | None = self.task.complaint(values)
         codec = self.task.codecs[self.task.columns[-1]]
         reference_problem: str | None = codec.complaint(reference)
@@ -270,27 +320,39 @@ class Predictor(TrainedModel):
         return location_of(number, places, self.nouns[0].removesuffix("s"))
 
 
-class TextPredictor(Predictor, Generic[TextPrediction]):
-    """A predictor whose input is a text, or a pair of texts if the training data have pairs."""
+class SequencePredictor(Predictor, Generic[SequenceOutput]):
+    """A predictor of one output for a text, a pair of texts or a series, as the training data.
 
+    Attributes:
+        output_noun: the noun for outputs, in the plural.
+    """
+
+    output_noun: ClassVar[str]
     task: Any
 
+    @classmethod
+    def commands_for(cls, config: RunConfig) -> Mapping[str, CommandUse]:
+        if reads_series(config.make_task().columns):
+            return {"predict": CommandUse("FILE", "Use it on the series of a file.")}
+        return cls.commands
+
     @abstractmethod
-    def prediction(self, output: np.ndarray) -> TextPrediction:
+    def prediction(self, output: np.ndarray) -> SequenceOutput:
         """The prediction from the model's output for one input."""
 
     @checked
     def predict(
         self,
-        inputs: Iterable[Text | InputError],
+        inputs: Iterable[SequenceInput | InputError],
         too_long: TooLong = "refuse",
         places: Sequence[str] | None = None,
         on_error: OnError = "stop",
-    ) -> list[TextPrediction]:
-        """The prediction for each text, in the order given; for a blank text it is a guess.
+    ) -> list[SequenceOutput]:
+        """The prediction for each input, in the order given; for a blank text it is a guess.
 
         Args:
-            inputs: texts; pairs of texts if the training data have pairs.
+            inputs: texts; pairs of texts if the training data have pairs; series, or arrays of
+                their values (steps, columns), if they have series.
             too_long: refuse a text longer than `data.max_length`, with an error that names it, or
                 cut its end off; of a pair, the longer side is cut first.
             places: names of the texts in messages; by default `text 1`, `text 2`, ...
@@ -304,75 +366,94 @@ class TextPredictor(Predictor, Generic[TextPrediction]):
     def report_samples(self, rows: Sequence[Logged]) -> list[Sample]:
         samples = []
         for text, output, expected in rows:
-            logged_input = self.logged(text)
+            logged_input = self._inputs.from_text(text)
             if logged_input is not None:
                 [prediction] = self.predict([logged_input], "cut")
                 output = self.sample_output(prediction)
             samples.append(Sample(text, output, expected))
         return samples
 
-    def sample_output(self, prediction: TextPrediction) -> str:
+    @checked
+    def inspect(self, text: SequenceInput) -> Inspection:
+        """The inspection of an input: its outputs, and the attention within it.
+
+        The elements of a series are its patches, by the numbers of their steps.
+
+        Raises:
+            DataError: the input is blank, or too long, or of another type than the training data.
+            ConfigError: this is an ensemble.
+        """
+        model, inputs = self.single_model("looking inside"), self._inputs
+        self.length(text, f"the {inputs.noun}", "shorten it")
+        title = inputs.title(text)
+        check_not_blank(not title.strip())
+        [encoded] = inputs.encode([text])
+        names = inputs.element_names(encoded, self.config.model)
+        batch, outputs = self.inspect_inputs(text)
+        background = self.background()
+        return inspect_elements(
+            self.task.name, model, title, names, inputs.begin, batch, outputs, background
+        )
+
+    def _texts_of(self, rows: Sequence[Row]) -> list[str] | None:
+        return super()._texts_of(rows) if self._inputs.codec is not None else None
+
+    def is_blank(self, values: Sequence[Any]) -> bool:
+        return self._inputs.is_blank(values)
+
+    def plain_input(self, values: Sequence[Any]) -> dict[str, Any]:
+        return self._inputs.plain(values)
+
+    def sample_output(self, prediction: SequenceOutput) -> str:
         """A prediction as the samples of a report show it."""
         return self.format_output(self.output(prediction))
 
     @property
-    def is_pair(self) -> bool:
-        """Whether an input is a pair of texts."""
-        return self._texts.is_pair
+    def _inputs(self) -> Inputs:
+        inputs: Inputs = self.task.inputs
+        return inputs
 
     @property
-    def _texts(self) -> TextInputs:
-        texts: TextInputs = self.task.texts
-        return texts
+    def nouns(self) -> tuple[str, str]:
+        return self._inputs.plural, self.output_noun
+
+    def _location(self, number: int, places: Sequence[str] | None) -> str:
+        return location_of(number, places, self._inputs.noun)
 
     def _encode(
         self,
-        texts: Sequence[Any],
+        values: Sequence[Any],
         too_long: TooLong,
         places: Sequence[str] | None,
         errors: InputErrors,
     ) -> list[np.ndarray]:
-        """The encoding of each text or pair without an error.
+        """The encoding of each input without an error.
 
-        An input has an error if it is too long, or is a text where pairs are needed, or a pair
-        where texts are.
+        An input has an error if it is too long, or of another type than those of the training data.
         """
+        inputs = self._inputs
         for row in errors.rows:
             with errors.of(row):
-                self._check_is_pair(texts[row], self._location(row, places))
+                inputs.check(values[row], self._location(row, places))
         rows = errors.rows
-        encoded = dict(zip(rows, self._texts.encode([texts[row] for row in rows]), strict=True))
+        encoded = dict(zip(rows, inputs.encode([values[row] for row in rows]), strict=True))
         for row in rows:
+            if not inputs.is_limited:
+                break
             if len(encoded[row]) > self.max_length and too_long == "cut":
-                encoded[row] = self._texts.truncate(texts[row], self.max_length)
+                encoded[row] = inputs.truncate(values[row], self.max_length)
             with errors.of(row):
                 location = self._location(row, places)
                 check_length(len(encoded[row]), self.max_length, location, CUT)
         return [encoded[row] for row in errors.rows]
 
-    def length(self, text: Text, location: str, remedy: str) -> int:
-        self._check_is_pair(text, location)
-        [encoded] = self._texts.encode([text])
-        check_length(len(encoded), self.max_length, location, remedy)
+    def length(self, text: Any, location: str, remedy: str) -> int:
+        self._inputs.check(text, location)
+        [encoded] = self._inputs.encode([text])
+        if self._inputs.is_limited:
+            check_length(len(encoded), self.max_length, location, remedy)
         return len(encoded)
 
-    def read(self, text: Text) -> dict[str, Tensor]:
-        """A text or pair as a batch of one."""
-        return self._texts.tensors(self._texts.encode([text]))
-
-    def _check_is_pair(self, text: Any, location: str) -> None:
-        """Refuses a text where the training data have pairs, and the reverse."""
-        n = 1 if isinstance(text, str) else len(text)
-        if n != 1 + self.is_pair or isinstance(text, str) == self.is_pair:
-            got = f"{n} texts" if n > 1 else "a single text"
-            expected = "a pair of texts" if self.is_pair else "a single text"
-            raise DataError(
-                f"{location}: got {got}, expected {expected}, as the training data have"
-            )
-
-    def logged(self, text: str) -> Text | None:
-        """The input that a text of the log was written from; None if that is ambiguous."""
-        if not self.is_pair:
-            return text
-        sides = text.split(BETWEEN)
-        return (sides[0], sides[1]) if len(sides) == 2 else None
+    def read(self, text: Any) -> dict[str, Tensor]:
+        """An input as a batch of one."""
+        return self._inputs.tensors(self._inputs.encode([text]))

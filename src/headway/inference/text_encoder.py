@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..data.codecs.text import TextCodec
 from ..data.collate import source_batch
+from ..data.config import reads_series
 from ..errors import ConfigError, batch_in_memory
 from ..models import FAMILIES
 from ..parallel import LARGE_INPUTS, decode_batches
@@ -106,11 +107,15 @@ class TextEncoder:
 
 
 def require_encoder(trained: TrainedModel) -> None:
-    """Refuses a run whose model is no encoder.
+    """Refuses a run whose model is no encoder of texts.
 
     Raises:
         ConfigError: names the families that are.
     """
+    if reads_series(trained.task.columns):
+        raise ConfigError(
+            f"{trained.run.path} reads series, and this is for texts; use another run"
+        )
     family = trained.config.model.family
     if "read" not in FAMILIES[family].abilities:
         able = [name for name, other in FAMILIES.items() if "read" in other.abilities]

@@ -283,8 +283,8 @@ class Translator(TrainedModel):
 
     def _test_rows(self, corpora: Sequence[Corpus], root: Path) -> UsableRows:
         """The rows with source and target."""
-        columns = self.task.columns
-        return usable_rows(corpora, columns, root, needed=len(columns))
+        codecs = self.task.codecs
+        return usable_rows(corpora, codecs, root, needed=len(codecs))
 
     @checked
     def attention(self, source: str, target: str | None = None) -> Attention:

@@ -118,14 +118,34 @@ def inspect_encoder(
         batch: the text as a batch of one.
         outputs: outputs of the head, best first.
     """
+    tokens, begin = tokenizer.tokens(batch["src"][0].tolist()), _begin_token(tokenizer)
+    return inspect_elements(task, model, text, tokens, begin, batch, outputs, background)
+
+
+def inspect_elements(
+    task: str,
+    model: Any,
+    text: str,
+    names: list[str],
+    begin: str,
+    batch: Mapping[str, Tensor],
+    outputs: Sequence[InspectedOutput],
+    background: RunSummary,
+) -> Inspection:
+    """The inspection of any input by an encoder.
+
+    Args:
+        names: a name for each element of the sequence that the encoder reads.
+        begin: the name of the begin token; empty without one.
+    """
     forward = trace_forward(model, batch)
     return Inspection(
         task,
         text,
-        tokenizer.tokens(batch["src"][0].tolist()),
+        names,
         list(outputs),
         background,
-        _begin_token(tokenizer),
+        begin,
         forward.parts,
         forward.inputs.get("source"),
     )

@@ -52,6 +52,9 @@ class ReportedModel(Protocol):
     def picture(self, sample: Sample) -> Picture | None:
         """The attention of a sample, if there is some to show."""
 
+    def report_forecasts(self) -> list[Mapping[str, Any]]:
+        """Windows of series with their forecasts, for a model of series."""
+
 
 def write_report(
     run: str | Path,
@@ -95,6 +98,7 @@ def write_report(
         samples=chosen,
         histories=_histories(records),
         pictures=_pictures(model, chosen),
+        forecasts=model.report_forecasts() if model is not None else [],
         notes=_notes(records),
         commands=commands,
     )

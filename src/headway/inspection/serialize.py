@@ -7,7 +7,7 @@ the attention of all outputs but the best, values and embeddings, single layers.
 import base64
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -88,8 +88,17 @@ class Packing:
 
 def to_json_tree(inspection: "Inspection", limit: int = LIMIT) -> Plain:
     """Plain data of at most `limit` bytes of JSON, unless the text and the log alone are larger."""
-    for packing in _packings(inspection):
-        tree = _tree(inspection, packing, limit)
+    return fitted(_packings(inspection), lambda packing: _tree(inspection, packing, limit), limit)
+
+
+def fitted(packings: Iterable[Packing], tree_of: Callable[[Packing], Plain], limit: int) -> Plain:
+    """The plain data of the first packing that fits into `limit` bytes of JSON, or of the last.
+
+    Args:
+        tree_of: what a packing keeps, still with arrays in place of tensors.
+    """
+    for packing in packings:
+        tree = tree_of(packing)
         if _size(tree, packing.half) <= limit:
             break
     packed: Plain = plain(tree, packing.half)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..data.config import reads_series
 from ..errors import ConfigError, RunError
 from ..inference.base import TrainedModel
 from ..inference.translator import Translator
@@ -96,6 +97,11 @@ def export(
 
 def _require_expressible(trained: TrainedModel, to: Format) -> None:
     """Raises ConfigError for a model that the format cannot express."""
+    if reads_series(trained.task.columns):
+        raise ConfigError(
+            f"{trained.run.path} reads series, which the format {to!r} does not have; only models "
+            "of texts can be exported"
+        )
     obstacles = _obstacles(trained, to)
     if not obstacles:
         return

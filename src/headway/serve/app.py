@@ -4,6 +4,7 @@ FastAPI is an extra, so it is imported where the application is made. Requests a
 `service`; tokens and limits are in `middleware`.
 """
 
+from asyncio import to_thread
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from ..view.inspection import inspection_page, page_policy
 from . import schema
 from .allowed_hosts import AllowedHosts, browser_origin
 from .batcher import BUDGET, JobDropped
+from .csv_bodies import CSV_TYPE, FORECAST, CsvBodies
 from .errors import (
     KNOWN,
     NO_JSON,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 COMPUTE_PATHS = (
     *("/translate", "/translate/stream", "/score", "/predict"),
-    *("/generate", "/fill", "/embed", "/inspect"),
+    *("/generate", "/fill", "/embed", "/forecast", "/inspect"),
 )
 PATHS = ("/", "/models", "/training", "/health", "/metrics", "/openapi.json", *COMPUTE_PATHS)
 ERROR_DESCRIPTIONS = {
@@ -86,7 +88,7 @@ def make_app(
     _add_info_routes(app, service, metrics)
     _add_descriptions(app)
     guard = GuardMiddleware(
-        app, limits, token, metrics, PATHS, hosts, lambda: service.batcher.is_draining
+        CsvBodies(app), limits, token, metrics, PATHS, hosts, lambda: service.batcher.is_draining
     )
     return (_with_cors(guard, origins) if origins else guard), service
 
@@ -239,9 +241,24 @@ def _add_compute_routes(app: "FastAPI", service: Service) -> None:
         """Vectors of texts."""
         return Response(await service.answer(body, request.receive), media_type=json)
 
+    csv_body = {"schema": {"type": "string"}, "example": "date,sales\n2024-01-31,12.5\n"}
+
+    @app.post(
+        FORECAST,
+        response_model=schema.SeriesForecasts,
+        openapi_extra={"requestBody": {"content": {CSV_TYPE: csv_body}}},
+        **common,
+    )
+    async def forecast(body: schema.ForecastRequest, request: Request) -> Response:
+        """Forecasts series, sent as JSON or as a CSV file; the result of `headway forecast --json`.
+
+        With a CSV file, `model` and `horizon` are parameters of the address.
+        """
+        return Response(await service.answer(body, request.receive), media_type=json)
+
     @app.post("/inspect", response_model=schema.InspectionResponse, **common)
     async def inspect(body: schema.InspectRequest, request: Request) -> Response:
-        """Outputs, search trace and attention of a model for one text."""
+        """Outputs, search trace and attention of a model for one text or series."""
         return Response(await service.inspect(body, request.receive), media_type=json)
 
 
@@ -263,7 +280,8 @@ def _add_info_routes(app: "FastAPI", service: Service, metrics: Metrics) -> None
     @app.get("/models", response_model=schema.Models, responses=closed, tags=["look"])
     async def models() -> Response:
         """The served models, and the limits of a request."""
-        return JSONResponse(service.models())
+        # An example may have to be read from the data of a run.
+        return JSONResponse(await to_thread(service.models))
 
     @app.get(
         "/training",

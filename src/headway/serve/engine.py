@@ -14,16 +14,18 @@ from ..errors import DataError
 from ..inference.base import TrainedModel
 from ..inference.embedder import Embedder, Pooling
 from ..inference.engines import OWN
+from ..inference.forecaster import SeriesForecast
 from ..inference.masked_lm import FillResult, MaskFiller
 from ..inference.requests import TranslationRequest
 from ..inference.results import ScoredText, Translation
+from ..inference.series_files import SeriesRow
 from ..inspection.attention import Attention
 from ..inspection.hypothesis import TextHypothesis, trace_to_dict
 from ..inspection.inspection import Inspection
 from ..search import SearchConfig
 from .schema import AttentionResponse, GenerationResponse, HypothesisResponse, TranslationResponse
 
-Verb = Literal["translate", "score", "predict", "generate", "fill", "embed", "inspect"]
+Verb = Literal["translate", "score", "predict", "generate", "fill", "embed", "forecast", "inspect"]
 Depth = Literal["mean", "all"]
 DIGITS = 5  # of attention weights
 PLAIN: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
@@ -34,6 +36,7 @@ RESPONSES: Mapping[Verb, TypeAdapter[Any]] = {
     "generate": TypeAdapter(GenerationResponse),
     "fill": TypeAdapter(FillResult),
     "embed": PLAIN,
+    "forecast": TypeAdapter(list[SeriesForecast]),
     "inspect": PLAIN,
 }
 """Serialisers by verb. Infinities become null."""
@@ -53,6 +56,8 @@ class BatchKey:
         top: candidates for each mask.
         pooling: how token states become a vector; None is the run's own way.
         normalise: whether vectors are scaled to length 1; None is the run's own way.
+        horizon: steps of a forecast.
+        column, at: what to inspect of a series.
     """
 
     model: str
@@ -68,6 +73,23 @@ class BatchKey:
     top: int = 0
     pooling: Pooling | None = None
     normalise: bool | None = None
+    horizon: int | None = None
+    column: str | None = None
+    at: int | str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesItem:
+    """One series to forecast or to inspect.
+
+    Attributes:
+        field: its name in messages.
+        names: of all series that were sent.
+    """
+
+    field: str
+    row: SeriesRow
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,11 +116,12 @@ class Engine:
         self.compute_type = compute_type
 
     def answer(self, key: BatchKey, items: Sequence[Any]) -> list[bytes]:
-        """A JSON object for each item.
+        """A JSON object for each item; of a series one for each column, separated by commas.
 
         Args:
-            items: `TranslationItem` to translate, or to inspect with a translation model; pairs of
-                texts to score; numbers and prompts to generate; else texts, or inputs of the run's
+            items: `TranslationItem` to translate, or to inspect with a translation model;
+                `SeriesItem` to forecast, or to inspect with a model of series; pairs of texts to
+                score; numbers and prompts to generate; else texts, or inputs of the run's
                 predictions.
 
         Raises:
@@ -111,11 +134,15 @@ class Engine:
             "generate": self._generate,
             "fill": self._fill,
             "embed": self._embed,
+            "forecast": self._forecast,
             "inspect": self._inspect,
         }
         dump_json = RESPONSES[key.verb].dump_json
         # The optional fields of responses are those with a default.
-        return [dump_json(result, exclude_defaults=True) for result in verbs[key.verb](key, items)]
+        dumped = [
+            dump_json(result, exclude_defaults=True) for result in verbs[key.verb](key, items)
+        ]
+        return [answer[1:-1] for answer in dumped] if key.verb == "forecast" else dumped
 
     def _translate(
         self, key: BatchKey, items: Sequence[TranslationItem]
@@ -154,6 +181,9 @@ class Engine:
         embedder = Embedder(self.trained, key.pooling, key.normalise)
         return [{"vector": vector} for vector in embedder.embed(items).tolist()]
 
+    def _forecast(self, key: BatchKey, items: Sequence[SeriesItem]) -> list[list[SeriesForecast]]:
+        return [self.trained.forecast([item.row], key.horizon, [item.field]) for item in items]
+
     def _inspect(self, key: BatchKey, items: Sequence[Any]) -> list[dict[str, Any]]:
         return [self._inspection(key, item) for item in items]
 
@@ -180,8 +210,12 @@ class Engine:
 
     def _inspection(self, key: BatchKey, item: Any) -> dict[str, Any]:
         """The data of the page, with the attention of one output and without the training log."""
-        has_search = self.trained.has_search
-        inspection = self._search(key, item) if has_search else self.trained.inspect(item)
+        if self.trained.has_search:
+            inspection = self._search(key, item)
+        elif self.trained.reads_series:
+            inspection = self.trained.inspect(item.row, key.column, key.at, item.names)
+        else:
+            inspection = self.trained.inspect(item)
         background = inspection.background
         run = {**background.run, "name": key.model}
         background = replace(background, run=run, rows=[])

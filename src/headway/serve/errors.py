@@ -36,6 +36,7 @@ KNOWN = (InvalidRequest, HeadwayError, QueueFull, TooSlow, Draining, WorkerError
 """Exceptions that `problem_of` turns into a response of their own."""
 RETRY_AFTER = 1  # seconds, where there is no better estimate
 SHOWN = 40  # characters of a client's names in messages
+LONGEST = 600  # characters of a message, which may quote a cell of a client's file
 JSON_TYPES = {
     bool: "true or false",
     dict: "an object",
@@ -57,6 +58,8 @@ class ProblemError(Exception):
         field: str | None = None,
         retry_after: int | None = None,
     ) -> None:
+        if len(message) > LONGEST:
+            message = f"{message[: LONGEST // 2]} ... {message[-LONGEST // 2 :]}"
         super().__init__(message)
         self.code, self.message, self.field = code, message, field
         self.status = STATUS[code]

@@ -14,7 +14,7 @@ class Limits:
     body: int = 1_000_000
     """Bytes of a request."""
     texts: int = 128
-    """Texts in a request."""
+    """Texts, or series, in a request."""
     characters: int = 5_000
     """Characters of a text, of a prefix or of a term."""
     terms: int = 16
@@ -29,6 +29,10 @@ class Limits:
     """Seconds until a request is answered; of a stream, until its next answer."""
     cells: int = 500_000
     """Attention weights in the answer for one text."""
+    steps: int = 100_000
+    """Time steps of all series in a request."""
+    horizon: int = 1_000
+    """Steps of a forecast, unless the run was trained for more."""
     inspection: int = 8 * 2**20
     """Bytes of an inspection; what does not fit is left out and listed."""
 

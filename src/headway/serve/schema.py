@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_type_h
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..config import summaries
+from ..inference.forecaster import SeriesForecast
 from ..inference.load import trained_classes
 from ..inference.masked_lm import FillResult
 from ..inference.predictor import Predictor
@@ -129,6 +130,9 @@ class Input(_Request):
     context: str | None = Field(default=None, description="The text that may hold the answer.")
 
 
+Covariates = dict[str, list[float | str | None]]
+
+
 class PredictRequest(_Request):
     """Texts to predict labels, tags, answers or values for."""
 
@@ -167,17 +171,74 @@ class EmbedRequest(_Request):
     )
 
 
-@with_search_settings("inspect")
-class InspectRequest(SearchRequest):
-    """One text to inspect. Constraints and search settings are for translation models.
+class SeriesInput(_Request):
+    """A series: a value for each of its times; null where it is missing.
 
-    Returns as many outputs as the beam is wide unless `n_best` is set.
+    Lists of `known` values may be longer than the others, up to the end of the forecast. /models
+    names the columns of a model as `series`.
     """
 
-    text: str | Input = Field(
-        description="The text, or an object for a model that reads two texts."
+    name: str = Field(default="", description="The name of the series.")
+    times: list[str | int] | None = Field(
+        default=None,
+        description="Dates such as 2024-01-31 or 2024-01-31 13:00, or whole numbers, one for each "
+        "value of the longest list; without them steps are numbered from 0.",
+    )
+    frequency: str | None = Field(
+        default=None,
+        description="The step, such as h, D or MS, if the times are not exact; times are rounded "
+        "down to it.",
+    )
+    values: list[float | None] | None = Field(
+        default=None, description="The values, for a model that forecasts one column."
+    )
+    columns: dict[str, list[float | None]] | None = Field(
+        default=None, description="In place of values: the values of each column."
+    )
+    past: Covariates = Field(default={}, description="Covariates that are known up to now.")
+    known: Covariates = Field(default={}, description="Covariates that are known in the future.")
+    static: dict[str, float | str | None] = Field(
+        default={}, description="Facts of the series that do not change."
+    )
+
+
+CSV = "In place of `series`: the text of a CSV file, with a header line."
+
+
+class ForecastRequest(_Request):
+    """Series to forecast."""
+
+    series: list[SeriesInput] | None = Field(default=None, min_length=1)
+    csv: str | None = Field(default=None, description=CSV)
+    horizon: int | None = Field(
+        default=None,
+        ge=1,
+        description="Steps to forecast; by default those that the run was trained for.",
     )
     model: Model = None
+
+
+@with_search_settings("inspect")
+class InspectRequest(SearchRequest):
+    """One text to inspect, or a series for a model that forecasts.
+
+    Constraints and search settings are for translation models. Returns as many outputs as the beam
+    is wide unless `n_best` is set.
+    """
+
+    text: str | Input | None = Field(
+        default=None, description="The text, or an object for a model that reads two texts."
+    )
+    model: Model = None
+    series: SeriesInput | None = Field(default=None, description="The series to forecast.")
+    csv: str | None = Field(default=None, description=CSV)
+    name: str | None = Field(default=None, description="Which series of the CSV text; the first.")
+    column: str | None = Field(default=None, description="Which column to look at; the first.")
+    at: int | str | None = Field(
+        default=None,
+        description="First step of the forecast: a time, or a negative number of steps from the "
+        "end; by default the step after the end.",
+    )
     require: Terms = Field(default=[], description=REQUIRED)
     forbid: list[str] = Field(default=[], description=FORBIDDEN)
     prefix: str = Field(default="", description=PREFIX)
@@ -291,6 +352,13 @@ class Fillings(BaseModel):
     results: list[FillResult]
 
 
+class SeriesForecasts(BaseModel):
+    """The forecasts of each column of each series, in their order."""
+
+    model: str
+    results: list[SeriesForecast]
+
+
 class EmbeddingResponse(BaseModel):
     """The vector of a text; in Python it is a row of an array."""
 
@@ -358,6 +426,9 @@ class InspectionResponse(BaseModel):
     inputs: dict[str, Any] | None
     trace: dict[str, Any] | None = Field(description="Every step of the search.")
     positions: dict[str, Any] | None = Field(description="How the model encodes positions.")
+    forecast: dict[str, Any] | None = Field(
+        default=None, description="For a series: its window, forecast, intervals and patches."
+    )
     training: None = Field(description="Always null; the training log is at /training.")
 
 
@@ -380,7 +451,7 @@ class ModelInfo(BaseModel):
     max_length: int = Field(description="The longest input in tokens, with its end token.")
     verbs: list[str] = Field(
         description="Paths that accept this model: translate, score, predict, generate, fill, "
-        "embed, inspect; empty for a run without weights yet."
+        "embed, forecast, inspect; empty for a run without weights yet."
     )
     engine: str
     attends: bool = Field(description="Whether the model has attention to inspect.")
@@ -392,7 +463,7 @@ class ModelInfo(BaseModel):
     )
     example: list[str] | None = Field(
         description="An input for a first look, one text for each of its inputs: a validation "
-        "sample of the run, or words of its vocabulary."
+        "sample of the run, or words of its vocabulary; for a model of series a CSV file."
     )
     labels: list[str] | None = Field(default=None, description="Labels of a classifier.")
     tags: list[str] | None = Field(default=None, description="Tags of a tagger.")
@@ -402,6 +473,10 @@ class ModelInfo(BaseModel):
     )
     value: dict[str, float] | None = Field(
         default=None, description="Mean and deviation of the training values of a regressor."
+    )
+    series: dict[str, Any] | None = Field(
+        default=None,
+        description="Of a model that forecasts: columns, covariates, history, horizon, frequency.",
     )
 
 

@@ -14,6 +14,7 @@ from .run_status import ServedRun
 from .schema import (
     EmbedRequest,
     FillRequest,
+    ForecastRequest,
     GenerateRequest,
     InspectRequest,
     PredictRequest,
@@ -30,6 +31,7 @@ AnyRequest = (
     | GenerateRequest
     | FillRequest
     | EmbedRequest
+    | ForecastRequest
     | InspectRequest
 )
 VALIDATE: Mapping[type[Any], Callable[[RequestValidator, Any], ValidatedRequest]] = {
@@ -39,6 +41,7 @@ VALIDATE: Mapping[type[Any], Callable[[RequestValidator, Any], ValidatedRequest]
     GenerateRequest: RequestValidator.generate,
     FillRequest: RequestValidator.fill,
     EmbedRequest: RequestValidator.embed,
+    ForecastRequest: RequestValidator.forecast,
     InspectRequest: RequestValidator.inspect,
 }
 Receive = Callable[[], Awaitable[Any]]

@@ -32,9 +32,14 @@ from .limits import (
     check_number,
 )
 from .run_status import ServedRun
+from .series_requests import SERIES_FIELDS, SeriesRequests
 from .translation_requests import TEXT, TranslationRequests, has_constraints
 
-SEARCHED = tuple(name for name in schema.InspectRequest.model_fields if name not in (TEXT, "model"))
+SEARCHED = tuple(
+    name
+    for name in schema.InspectRequest.model_fields
+    if name not in (TEXT, "model", *SERIES_FIELDS)
+)
 """Fields of an inspection that only a search has."""
 COMPLETES = {"translate": "search_config", "inspect": "wide_search", "generate": "writing_config"}
 """Methods of a run that complete the search settings, by verb."""
@@ -181,24 +186,63 @@ class RequestValidator(ServedRun):
     def inspect(self, request: schema.InspectRequest) -> ValidatedRequest:
         """A valid request to inspect a text."""
         self._check_verb("inspect")
+        if not self.trained.has_search:
+            self._refuse_fields(request, SEARCHED, "a search")
+        if self.trained.reads_series:
+            self._refuse_fields(request, (TEXT,), "a model of texts")
+            return self._inspect_series(request)
+        self._refuse_fields(request, SERIES_FIELDS, "a model of series")
+        if request.text is None:
+            raise InvalidRequest(f"{TEXT} is missing", TEXT)
         if self.trained.has_search:
             return self._inspect_search(request)
-        for name in SEARCHED:
-            if getattr(request, name) not in (None, [], "", 0):
-                raise InvalidRequest(
-                    f"{name} is for a search, and model {self.name!r} was trained for task "
-                    f"{self.config.task!r}; leave it out",
-                    name,
-                )
-        text = self._input(request.text, TEXT)
+        text: Any = self._input(request.text, TEXT)
         if not "".join(text).strip():
             raise InvalidRequest(BLANK, TEXT)
         lengths = self._lengths(self.trained.length, [text], TEXT)
         key = BatchKey(self.name, "inspect", size=self.limits.inspection)
         return ValidatedRequest(key, [text], lengths, field=TEXT)
 
+    def forecast(self, request: schema.ForecastRequest) -> ValidatedRequest:
+        """A valid request to forecast series."""
+        self._check_verb("forecast")
+        trained = self.trained.task.config.horizon
+        horizon, most = request.horizon or trained, max(self.limits.horizon, trained)
+        if horizon > most:
+            raise InvalidRequest(f"horizon is {horizon} and may be at most {most} here", "horizon")
+        items = self._series.items(request.series, request.csv, horizon)
+        steps = self.trained.task.inputs.n_steps * -(-horizon // trained)
+        key = BatchKey(self.name, "forecast", horizon=horizon)
+        field = "csv" if request.series is None else "series[{}]"
+        return ValidatedRequest(key, list(items), [steps] * len(items), field=field)
+
+    def _inspect_series(self, request: schema.InspectRequest) -> ValidatedRequest:
+        given = None if request.series is None else [request.series]
+        item = self._series.chosen(given, request.csv, request.name)
+        key = BatchKey(
+            self.name,
+            "inspect",
+            size=self.limits.inspection,
+            column=request.column,
+            at=request.at,
+        )
+        return ValidatedRequest(key, [item], [self.trained.task.inputs.n_steps], field=item.field)
+
+    def _refuse_fields(
+        self, request: schema.InspectRequest, names: Sequence[str], purpose: str
+    ) -> None:
+        """Refuses fields that have no meaning for this run."""
+        for name in names:
+            if getattr(request, name) not in (None, [], "", 0):
+                raise InvalidRequest(
+                    f"{name} is for {purpose}, and model {self.name!r} was trained for task "
+                    f"{self.config.task!r}; leave it out",
+                    name,
+                )
+
     def _inspect_search(self, request: schema.InspectRequest) -> ValidatedRequest:
         constraints = {name: getattr(request, name) for name in ("require", "forbid", "prefix")}
+        assert request.text is not None
         source = self._input(request.text, TEXT)
         assert isinstance(source, str)
         item = self._requests.make_item(schema.Text(source=source, **constraints), TEXT)
@@ -221,6 +265,9 @@ class RequestValidator(ServedRun):
     @cached_property
     def _example(self) -> list[str] | None:
         """The first example that can be inspected; each text of it is of interest."""
+        if self.trained.reads_series:
+            own: list[str] | None = self.trained.example()
+            return own
         try:
             records = self.run.log.read()
         except RunError:  # damaged, which the path /training reports
@@ -237,6 +284,10 @@ class RequestValidator(ServedRun):
     @cached_property
     def _requests(self) -> TranslationRequests:
         return TranslationRequests(self.trained, self.limits)
+
+    @cached_property
+    def _series(self) -> SeriesRequests:
+        return SeriesRequests(self.trained, self.limits)
 
     @cached_property
     def _text_encoder(self) -> TextEncoder:

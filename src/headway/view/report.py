@@ -86,6 +86,7 @@ class ReportData:
         records: lines of the run's log, in order, with keys such as step, minutes, loss,
             valid_loss, lr, tokens_per_second and those of `metrics`.
         metrics: keys of the validation metrics in the records -> labels, one chart each.
+        forecasts: windows of series as `SeriesWindow` has them, as plain data.
         notes: heading ("Data", "Chosen automatically") -> sentences.
     """
 
@@ -99,6 +100,7 @@ class ReportData:
     samples: Sequence[Sample] = ()
     histories: Sequence[History] = ()
     pictures: Sequence[Picture] = ()
+    forecasts: Sequence[Mapping[str, Any]] = ()
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     commands: Sequence[Command] = ()
 
@@ -116,6 +118,7 @@ def report(data: ReportData) -> str:
         "rows": rows,
         "metrics": data.metrics,
         "pictures": [asdict(picture) for picture in data.pictures],
+        "forecasts": list(data.forecasts),
     }
     return render_page(
         "report.html",

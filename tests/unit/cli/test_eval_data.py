@@ -70,7 +70,7 @@ def test_columns_of_a_file_are_names_or_numbers():
         (PAIR, ("a", "b", None, "tsv"), "--format needs --data; --source and --target are"),
         (PAIR, (None, None, "a", "tvs"), "--format tvs: expected one of auto, lines"),
         (TEXT, (None, None, "a", "tvs"), "--format tvs: expected one of auto, lines"),
-        (PAIR, (None, None, "a", "tvs"), 'did you mean "tsv"?'),
+        (PAIR, (None, None, "a", "tssv"), 'did you mean "tsv"?'),
         (ANSWERS, ("a", None, "b", None), "--source and --target are for tasks with two columns, "),
     ],
 )

@@ -25,6 +25,12 @@ class Lengths:
     def input(self, values):
         return "+".join(values)
 
+    def is_blank(self, values):
+        return not any(map(str.strip, values))
+
+    def plain_input(self, values):
+        return dict(zip(self.inputs, values, strict=True))
+
     def predict(self, inputs, places, too_long, on_error):
         self.calls.append((inputs, too_long, places))
         return [len(text) for text in inputs]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from headway.data.config import default_cache
-from headway.demo import demo, pronunciations
-from headway.demo.demo import DEMOS, DemoResult, dates_demo, pronounce_demo, run_demo
+from headway.demo import demo, forecast_demo, pronunciations, text_demos
+from headway.demo.demo import DEMOS, DemoResult, run_demo
+from headway.demo.text_demos import dates_demo, pronounce_demo
 from headway.errors import ConfigError, RunError
 from headway.inference.load import load
 from headway.run_config import RunConfig, read_config
 from headway.training.progress import Silent
-from headway.view.report import Sample
 
 RECIPES = Path(__file__).parents[3] / "recipes"
 SMALL = {"steps": 6, "n_train": 300, "n_varied": 60, "n_valid": 20, "n_test": 30, "n_unseen": 10}
@@ -84,13 +84,6 @@ def test_marks_follow_the_outputs_not_the_wish(dates: DemoResult) -> None:
     for row in dates.rows:
         assert row.is_right == (row.output == row.expected)
     assert not all(row.is_right for row in dates.rows)
-
-
-def test_commands_show_a_line_that_is_right() -> None:
-    rows = [Sample("one", "2", expected="1", is_right=False), Sample("two", "2", is_right=True)]
-    commands = demo._commands(dates_demo(**SMALL), Path("run"), rows)
-    assert commands[0].line == "echo two | headway translate run"
-    assert demo._commands(dates_demo(**SMALL), Path("run"), rows[:1])[0].line.startswith("echo one")
 
 
 def test_another_seed_is_another_training_on_the_same_data(
@@ -166,14 +159,16 @@ def test_the_pronunciation_demo_counts_any_listed_pronunciation(
         answers = words.get(row.source, [])
         assert row.is_right == (row.output in answers if answers else None)
         assert (row.expected in answers) if answers else row.expected is None
-    assert [row.source for row in result.rows if row.source not in words] == list(demo.NEW_WORDS)
+    assert [row.source for row in result.rows if row.source not in words] == list(
+        text_demos.NEW_WORDS
+    )
     assert any("--group --metric ser --metric per" in command.line for command in result.commands)
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         run_demo("date", tmp_path / "run")
-    assert str(caught.value) == "no demo 'date'; expected one of dates, pronounce"
+    assert str(caught.value) == "no demo 'date'; expected one of dates, pronounce, forecast"
     assert not (tmp_path / "run").exists()
 
 
@@ -185,11 +180,16 @@ def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("recipe", "config"),
-    [("dates.toml", demo.dates_config()), ("pronounce.toml", demo.pronounce_config())],
+    [
+        ("dates.toml", text_demos.dates_config()),
+        ("pronounce.toml", text_demos.pronounce_config()),
+        ("forecast/day-length.toml", forecast_demo.forecast_config()),
+    ],
 )
 def test_the_recipe_is_the_demos_run_file(
     recipe: str, config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HEADWAY_DATA", raising=False)
     read = read_config(RECIPES / recipe)
-    assert read == replace(config, data=replace(config.data, root=str(RECIPES)))
+    root = (RECIPES / recipe).parent
+    assert read == replace(config, data=replace(config.data, root=str(root)))

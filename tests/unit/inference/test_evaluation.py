@@ -2,6 +2,7 @@
 
 import pytest
 
+from headway.data.codecs.codec import WrittenCodec
 from headway.data.config import Corpus
 from headway.data.formats.read import Row
 from headway.errors import DataError
@@ -59,7 +60,7 @@ def test_a_running_text_is_one_row(tmp_path):
     assert row.values == ("one\ntwo\n\nten\n",)
 
 
-PAIR = ("source", "target")
+PAIR = {"source": WrittenCodec(), "target": WrittenCodec()}
 
 
 def test_rows_without_a_text_are_left_out_and_counted(tmp_path):

@@ -20,7 +20,7 @@ def test_values(regressor):
     assert found == pytest.approx([float(value) for _, value in VALUED], abs=0.5)
     result = regressor.evaluate(*zip(*VALUED, strict=True))
     assert result.scores["spearman"].value == pytest.approx(1.0)
-    assert set(result.scores) == {"spearman", "pearson", "mse"}
+    assert set(result.scores) == {"spearman", "pearson", "mse", "rmse", "mae"}
     with pytest.raises(DataError, match=r"^text 1: the value 'x' is no number"):
         regressor.evaluate(["good"], ["x"])
     with pytest.raises(DataError, match=r"^text 1: got 2 texts, expected a single text, as the tr"):

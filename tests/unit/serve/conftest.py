@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 from served_runs import LIMITS, READING, make_served_runs
 from starlette.testclient import TestClient
+from viewed_series import make_forecast_runs
 
 from headway import api
 from headway.serve.app import make_app
 from headway.serve.engine import Engine
 from headway.serve.validate import RequestValidator
 from headway.serve.workers import ThreadWorker
+
+SERIES = "plain"
+"""The run that forecasts."""
 
 
 @pytest.fixture(scope="session")
@@ -21,13 +25,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
         make_served_runs(folder)
+        make_forecast_runs(folder, SERIES)
     return folder
 
 
 @pytest.fixture(scope="session")
 def trained(runs: Path) -> dict[str, api.Translator]:
     """The runs, loaded."""
-    return {name: api.load(runs / name) for name in ("mine", "labels", "lines", *READING)}
+    return {name: api.load(runs / name) for name in ("mine", "labels", "lines", *READING, SERIES)}
 
 
 @pytest.fixture(scope="session")

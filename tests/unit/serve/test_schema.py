@@ -36,6 +36,7 @@ ASKED = {
     "/generate": "lines",
     "/fill": "hidden",
     "/embed": "hidden",
+    "/forecast": "plain",
 }
 """Which model is asked, where it is not the one that translates."""
 TOKEN = "open-sesame"
@@ -149,7 +150,18 @@ MODELS = {
     "/generate": ["lines"],
     "/fill": ["hidden"],
     "/embed": ["mine", "hidden", "labels"],
-    "/inspect": ["mine", "labels", "lines", "tags", "answers", "values", "pairs", "hidden"],
+    "/forecast": ["plain"],
+    "/inspect": [
+        "plain",
+        "mine",
+        "labels",
+        "lines",
+        "tags",
+        "answers",
+        "values",
+        "pairs",
+        "hidden",
+    ],
 }
 TOGETHER = 16
 

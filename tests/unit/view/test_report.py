@@ -60,6 +60,7 @@ def test_parts_stand_in_order(read):
         "rows": [{"step": 1, "loss": 2.0, "lr": 0.1, "bleu": 3.0}],
         "metrics": {"bleu": "BLEU"},
         "pictures": [{"title": "P", "weights": [[1.0]], "rows": ["r"], "columns": ["c"]}],
+        "forecasts": [],
     }
     assert len(found.all("noscript")) == 2
     assert found.words("h3") == ["Test", "Data"]

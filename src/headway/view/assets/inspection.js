@@ -1,6 +1,9 @@
 /** One inspection for the views: tokens, outputs, attention by type, layer and head. */
 
 import { Part, meanGrid } from "./attention.js";
+import { Grid } from "./grid.js";
+import { SeriesWindow } from "./series_window.js";
+import { rowOf, unpack } from "./tensor.js";
 
 /** Order and names of the types of attention. */
 export const KINDS = { cross: "Cross", encoder: "Encoder", decoder: "Decoder" };
@@ -14,6 +17,8 @@ export class Inspection {
     this.source = this.raw.source ?? { text: "", tokens: [] };
     this.outputs = this.raw.outputs ?? [];
     this.begin = this.raw.begin ?? "";
+    /** The window of a series, if that is what was looked at. */
+    this.window = this.raw.forecast ? new SeriesWindow(this.raw.forecast) : null;
     /** @type {Map<string, Part[]>} */
     this.known = new Map();
     this.means = new Map();
@@ -88,6 +93,14 @@ export class Inspection {
       this.means.set(key, meanGrid(parts, head === "mean" ? null : head));
     }
     return this.means.get(key);
+  }
+
+  /** The attention of all encoder layers together, for a series. @returns {Grid|null} */
+  get rollout() {
+    const tensor = unpack(this.window?.raw.rollout);
+    if (!tensor) return null;
+    const [rows, columns] = tensor.shape;
+    return new Grid(rows, columns, (row, out) => out.set(rowOf(tensor, row)));
   }
 
   /** The input of the first layer at the rows or columns of a part. */

@@ -2,6 +2,7 @@
 
 import { el, inSight, keepFocus, markOverflow, replace, select, sentence, short } from "./dom.js";
 import { attentionView } from "./attention_view.js";
+import { forecastView } from "./forecast_view.js";
 import { Inspection } from "./inspection.js";
 import { livePanel } from "./live.js";
 import { outputsView } from "./outputs_view.js";
@@ -21,10 +22,11 @@ import { treeView } from "./tree_view.js";
 
 /** Tabs: name, view, and whether an inspection has data for it. */
 const VIEWS = {
-  outputs: ["Outputs", outputsView, (it) => it.outputs.length > 0],
+  forecast: ["Forecast", forecastView, (it) => it.window],
+  outputs: ["Outputs", outputsView, (it) => it.outputs.length > 0 && !it.window],
   search: ["Search", treeView, (it) => it.raw.trace || it.raw.search],
-  attention: ["Attention", attentionView, () => true],
-  steps: ["Step by step", stepsView, () => true],
+  attention: ["Attention", attentionView, (it) => !it.window || it.kinds(0).length],
+  steps: ["Step by step", stepsView, (it) => !it.window],
   positions: ["Positions", positionsView, () => true],
   training: ["Training", trainingView, (it) => app.live || it.raw.training?.rows?.length],
 };
@@ -48,7 +50,9 @@ let shown = null;
 /** The views of the current inspection; all of them before the first one. */
 function views() {
   const { inspection } = app;
-  return Object.keys(VIEWS).filter((id) => inspection.isEmpty || VIEWS[id][2](inspection));
+  const { isEmpty } = inspection;
+  if (isEmpty && app.live?.isSeries()) return ["training"];
+  return Object.keys(VIEWS).filter((id) => (isEmpty ? id !== "forecast" : VIEWS[id][2](inspection)));
 }
 
 function viewName() {
@@ -133,8 +137,9 @@ function drawHead() {
   const list = outputs.map((output, i) => [String(i), `${i + 1}. ${output.text}`]);
   replace(
     byId("sentences"),
-    source.text && el("div", { class: "source" }, sentence(source.text)),
+    source.text && !inspection.window && el("div", { class: "source" }, sentence(source.text)),
     outputs.length > 0 &&
+      !inspection.window &&
       el(
         "div",
         { class: "target" },

@@ -1,6 +1,7 @@
-/** The live form: sentence, model and search; each change sends a request. */
+/** The live form: sentence or file, model and search; each change sends a request. */
 
 import { el, replace, sentence } from "./dom.js";
+import { seriesFields } from "./live_series.js";
 import { Server } from "./server.js";
 
 const WAIT = 300; // milliseconds without a change before a request
@@ -42,6 +43,11 @@ export function livePanel(host, app, answered) {
     spellcheck: "false",
   });
   const field = (name, input) => el("label", { class: "field" }, el("span", {}, name), input);
+  const series = seriesFields(() => {
+    isExample = false;
+    soon();
+  });
+  series.node.hidden = true; // until a model is known that reads series
   const secretField = field("Access token", secret);
   secretField.hidden = true;
   const search = [
@@ -64,7 +70,8 @@ export function livePanel(host, app, answered) {
       { class: "card live" },
       text,
       second,
-      el("div", { class: "fields" }, field("Model", model), search, status),
+      series.node,
+      el("div", { class: "fields" }, field("Model", model), series.lists, search, status),
       wishes,
       secretField,
     ),
@@ -85,13 +92,20 @@ export function livePanel(host, app, answered) {
   const chosen = () => known.get(model.value) ?? {};
   const isReady = () => chosen().verbs?.includes("inspect") ?? true;
   const isSearching = () => chosen().verbs?.includes("translate") ?? true;
+  const isSeries = () => Boolean(chosen().series);
+  let limits = {};
   /** The names of the two texts of a model that reads two at once. */
   const names = () => (chosen().inputs?.length > 1 ? chosen().inputs : null);
   const typed = () => (names() ? `${text.value}\t${second.value}` : text.value);
-  const isTyped = () => [text, second].every((field) => field.hidden || field.value.trim());
+  const isTyped = () =>
+    isSeries() ? series.hasData : [text, second].every((field) => field.hidden || field.value.trim());
 
   /** Begins with an example of the model, unless the reader has written something. */
   function offerExample() {
+    if (isSeries()) {
+      isExample = Boolean(chosen().example);
+      return series.offer(chosen().example?.[0] ?? "");
+    }
     if (!isExample && (text.value.trim() || second.value.trim())) return;
     [text.value, second.value] = [...(chosen().example ?? []), "", ""];
     isExample = Boolean(text.value);
@@ -104,7 +118,12 @@ export function livePanel(host, app, answered) {
     text.setAttribute("aria-label", one);
     second.placeholder = other;
     second.setAttribute("aria-label", other);
-    second.hidden = !other;
+    text.hidden = isSeries();
+    second.hidden = !other || isSeries();
+    series.node.hidden = !isSeries();
+    for (const one of series.lists) one.hidden = true;
+    series.fit(chosen());
+    if (isSeries() !== Boolean(app.inspection.window)) answered(null);
     if (other && text.value.includes("\t")) [text.value, second.value] = text.value.split("\t");
     const usual = isSearching() ? chosen().search : null;
     for (const one of [...search, wishes]) one.hidden = !isSearching();
@@ -124,6 +143,7 @@ export function livePanel(host, app, answered) {
   }
 
   function question(output) {
+    if (isSeries()) return { model: model.value || null, ...series.question(limits) };
     const [one, other] = names() ?? [];
     const given = other ? { [one]: text.value, [other]: second.value } : text.value;
     const asked = { model: model.value || null, text: given };
@@ -155,7 +175,9 @@ export function livePanel(host, app, answered) {
       const raw = await server.inspect(question(output));
       if (!raw) return;
       const taken = `${Math.round(performance.now() - since)} ms`;
-      say(isExample ? `An example. Type your own. ${taken}` : taken);
+      const own = isSeries() ? "Drop a file of your own." : "Type your own.";
+      say(isExample ? `An example. ${own} ${taken}` : taken);
+      if (raw.forecast) series.answered(raw.forecast);
       answered(raw);
     } catch (error) {
       secretField.hidden = error.status !== 401;
@@ -167,7 +189,7 @@ export function livePanel(host, app, answered) {
     clearTimeout(timer);
     timer = setTimeout(() => {
       app.store.set({
-        text: !isExample && typed().length <= 500 ? typed() : "",
+        text: !isExample && !isSeries() && typed().length <= 500 ? typed() : "",
         model: model.value,
         output: 0,
       });
@@ -182,14 +204,15 @@ export function livePanel(host, app, answered) {
 
   async function begin() {
     try {
-      const { models, limits } = await server.models();
+      const { models, limits: allowed } = await server.models();
+      limits = allowed ?? {};
       for (const one of models) known.set(one.name, one);
       replace(
         model,
         models.map(({ name, task }) => el("option", { value: name }, `${name} (${task})`)),
       );
       if (known.has(app.store.values.model)) model.value = app.store.values.model;
-      if (limits) beam.max = best.max = limits.beam;
+      if (limits.beam) beam.max = best.max = limits.beam;
       secretField.hidden = true;
       say("");
       fit();
@@ -219,6 +242,8 @@ export function livePanel(host, app, answered) {
   });
   let begun = begin();
   return {
+    /** Whether the chosen model reads series. */
+    isSeries,
     /** Puts a prefix of the output into its field, to be edited. */
     beginWith(words) {
       prefix.value = words;

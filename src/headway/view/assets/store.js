@@ -18,6 +18,9 @@ export const DEFAULTS = {
   place: 0,
   side: "source",
   sample: -1,
+  zoom: "recent",
+  lines: "",
+  patch: "",
   model: "",
   text: "",
 };

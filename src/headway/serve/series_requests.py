@@ -1,0 +1,138 @@
+"""Requests with series: their lists or CSV files, checked against the run before they may wait."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..inference.forecaster import Forecaster
+from ..inference.series_files import Cell, SeriesRow, list_series, text_series
+from .engine import SeriesItem
+from .limits import InvalidRequest, Limits, as_invalid_request, check_number
+from .schema import SeriesInput
+
+SERIES_FIELDS = ("series", "csv", "name", "column", "at")
+"""Fields of an inspection that only a model of series has."""
+CSV = "csv"
+SHOWN = 8
+
+
+class SeriesRequests:
+    """Makes series of requests."""
+
+    def __init__(self, trained: Forecaster, limits: Limits) -> None:
+        self.trained, self.limits = trained, limits
+
+    def items(
+        self, given: Sequence[SeriesInput] | None, csv: str | None, horizon: int
+    ) -> list[SeriesItem]:
+        """The series of a request, which can be forecast.
+
+        Raises:
+            InvalidRequest: a limit is exceeded, or something cannot be forecast.
+        """
+        items = self._read(given, csv)
+        for item in items:
+            with as_invalid_request(item.field if csv is None else CSV):
+                self.trained.check([item.row], [item.field], horizon)
+        return items
+
+    def chosen(
+        self, given: Sequence[SeriesInput] | None, csv: str | None, name: str | None
+    ) -> SeriesItem:
+        """The one series of an inspection.
+
+        Args:
+            name: which of several; by default the first.
+        """
+        items = self._read(given, csv)
+        names = tuple(item.row["target"].name for item in items)
+        if name is not None and name not in names:
+            known = ", ".join(filter(None, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+            expected = f"expected one of {known}" if known else "the one there is has no name"
+            raise InvalidRequest(f"name: there is no such series; {expected}", "name")
+        item = items[names.index(name)] if name is not None else items[0]
+        return SeriesItem(CSV if csv is not None else "series", item.row, names)
+
+    def _read(self, given: Sequence[SeriesInput] | None, csv: str | None) -> list[SeriesItem]:
+        if (given is None) == (csv is None):
+            raise InvalidRequest("send series, or the text of a file as csv, not both", "series")
+        if csv is not None:
+            return self._of_text(csv)
+        assert given is not None
+        check_number(self.limits, given, "series")
+        self._check_steps(sum(map(_n_steps, given)), "series")
+        return [self._of_lists(one, f"series[{i}]") for i, one in enumerate(given)]
+
+    def _of_text(self, csv: str) -> list[SeriesItem]:
+        task = self.trained.task
+        self._check_steps(csv.count("\n"), CSV)
+        with as_invalid_request(CSV):
+            rows, places = text_series(
+                csv, CSV, self.trained.config.data, task.codecs, self.limits.steps
+            )
+        check_number(self.limits, rows, CSV)
+        return [SeriesItem(place, row) for place, row in zip(places, rows, strict=True)]
+
+    def _of_lists(self, one: SeriesInput, field: str) -> SeriesItem:
+        columns = {"target": self._targets(one, field), "past": one.past, "known": one.known}
+        columns["static"] = {name: [value] * _n_steps(one) for name, value in one.static.items()}
+        chosen = {
+            column: self._expected(codec.names, columns[column], f"{field}.{_FIELDS[column]}")  # type: ignore[attr-defined]
+            for column, codec in self.trained.task.codecs.items()
+        }
+        for column, values in columns.items():
+            if column not in chosen and values:
+                raise InvalidRequest(f"this model has no {column} covariates", f"{field}.{column}")
+        with as_invalid_request(field):
+            row: SeriesRow = list_series(
+                one.name, field, one.times, chosen, one.frequency, self.limits.steps
+            )
+        return SeriesItem(field, row)
+
+    def _targets(self, one: SeriesInput, field: str) -> Mapping[str, Sequence[Cell]]:
+        """The columns to forecast."""
+        names = self.trained.task.inputs.target.names
+        if (one.values is None) == (one.columns is None):
+            raise InvalidRequest(
+                f"{field} needs values, or columns with the values of several", field
+            )
+        if one.columns is not None:
+            return one.columns
+        assert one.values is not None
+        if len(names) > 1:
+            raise InvalidRequest(
+                f"this model forecasts {', '.join(names[:SHOWN])}: send columns with the values of "
+                "each",
+                f"{field}.values",
+            )
+        return {names[0]: one.values}
+
+    def _expected(
+        self, names: Sequence[str], given: Mapping[str, Sequence[Cell]], field: str
+    ) -> dict[str, Sequence[Cell]]:
+        """The given columns in the order of the training data, if they are those."""
+        missing = [name for name in names if name not in given]
+        unknown = [name for name in given if name not in names]
+        if missing or unknown:
+            problem = f"no {missing[0]!r}" if missing else f"{unknown[0][:40]!a} in it"
+            expected = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+            raise InvalidRequest(f"{field} has {problem}; expected {expected}", field)
+        return {name: given[name] for name in names}
+
+    def _check_steps(self, number: int, field: str) -> None:
+        if number > self.limits.steps:
+            raise InvalidRequest(
+                f"{field} has {number} steps and at most {self.limits.steps} are allowed; send the "
+                "last ones, or several requests",
+                field,
+            )
+
+
+_FIELDS = {"target": "columns", "past": "past", "known": "known", "static": "static"}
+"""The fields of `SeriesInput` by the column of the data."""
+
+
+def _n_steps(one: SeriesInput) -> int:
+    """The steps of the longest list of a series."""
+    groups: list[Mapping[str, Any]] = [one.columns or {}, one.past, one.known]
+    lengths = [len(cells) for group in groups for cells in group.values()]
+    return max([len(one.values or []), *lengths])

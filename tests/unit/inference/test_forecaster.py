@@ -1,0 +1,268 @@
+"""Trained forecasters in Python: units, dates, horizons, intervals, evaluation, what is refused."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cli_workdir import commands_in
+from forecast_runs import NAN, series, wave, write_wide
+
+from headway import api
+from headway.data.config import Corpus
+from headway.data.frequency import Frequency
+from headway.errors import ConfigError, DataError
+from headway.inference.evaluation import EvaluationOptions
+from headway.inference.forecaster import Forecaster, floor_lines, warnings_of_floors
+from headway.metrics.score import Score
+
+RUN = """
+task = "forecast"
+[data]
+train = "load.csv"
+[forecast]
+horizon = 4
+lookback = 24
+{settings}
+[model]
+family = "{family}"
+"""
+LOAD = np.stack([wave(300), 1000 + 50 * wave(300, 12, seed=1)], axis=1)
+NAMES = ("load", "oil")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("forecaster")
+    write_wide(path / "load.csv", dict(zip(NAMES, LOAD.T, strict=True)))
+    with commands_in(path):
+        yield path
+
+
+def trained(folder, family, settings="", name=None):
+    """A loaded run, trained once."""
+    out = folder / (name or family)
+    if not out.exists():
+        file = folder / f"{out.name}.toml"
+        file.write_text(RUN.format(family=family, settings=settings))
+        api.train(api.read_config(file), out)
+    model = api.load(out)
+    assert isinstance(model, Forecaster)
+    return model
+
+
+@pytest.fixture
+def seasonal(folder):
+    return trained(folder, "seasonal")
+
+
+@pytest.fixture
+def ridge(folder):
+    return trained(folder, "ridge")
+
+
+def load(values=LOAD, **more):
+    return series(values, NAMES, **more)
+
+
+class TestForecast:
+    def test_the_last_season_in_units_with_dates(self, seasonal):
+        first, second = seasonal.forecast([load()])
+        assert (first.series, first.column, second.column) == ("", "load", "oil")
+        assert first.times == [f"2024-01-13 {hour}:00:00" for hour in range(12, 16)]
+        assert first.values == pytest.approx(LOAD[276:280, 0], rel=1e-5)
+        assert second.values == pytest.approx(LOAD[276:280, 1], rel=1e-5)
+        assert first.naive == first.values
+        assert first.history == pytest.approx(LOAD[276:, 0])
+        assert first.history_times[-1] == "2024-01-13 11:00:00"
+
+    def test_days_and_numbers_as_times(self, folder):
+        model = trained(folder, "naive")
+        numbered = load(LOAD[:30], start=5, frequency=Frequency("step"))
+        assert model.forecast([numbered])[0].times == ["35", "36", "37", "38"]
+
+    def test_longer_than_trained_without_intervals(self, seasonal):
+        [one, _] = seasonal.forecast([load()], horizon=30)
+        assert one.values[:24] == pytest.approx(LOAD[276:, 0], rel=1e-5)
+        assert one.values[24:] == pytest.approx(LOAD[276:282, 0], rel=1e-5)
+        assert len(one.times) == len(one.naive) == 30
+        for interval in one.intervals:
+            assert interval.low[4:] == interval.high[4:] == [None] * 26
+            ends = zip(interval.low[:4], interval.high[:4], strict=True)
+            assert all(low < high for low, high in ends)
+
+    def test_shorter_than_trained(self, ridge):
+        [whole, _], [short, _] = (ridge.forecast([load()], horizon=h) for h in (None, 2))
+        assert short.values == whole.values[:2]
+        assert short.intervals[0].low == whole.intervals[0].low[:2]
+        assert short.times == whole.times[:2]
+
+    def test_intervals_hold_the_forecast_and_each_other(self, ridge):
+        for one in ridge.forecast([load()]):
+            narrow, wide = one.intervals
+            assert (narrow.level, wide.level) == (0.8, 0.9)
+            for step, value in enumerate(one.values):
+                assert wide.low[step] <= narrow.low[step] <= value
+                assert value <= narrow.high[step] <= wide.high[step]
+
+    def test_the_scale_of_the_input_is_that_of_the_forecast(self, ridge):
+        """Windows are normalised: ten times the values are ten times the forecast."""
+        [one, _], [ten, _] = (ridge.forecast([load(LOAD * f)]) for f in (1, 10))
+        assert ten.values == pytest.approx([10 * value for value in one.values], rel=1e-2)
+
+    @pytest.mark.parametrize("family", ["naive", "seasonal", "ridge"])
+    @pytest.mark.parametrize("n", [1, 2, 23, 24, 25])
+    def test_a_history_of_any_length(self, folder, family, n):
+        for one in trained(folder, family).forecast([load(LOAD[:n])]):
+            assert len(one.values) == 4
+            assert all(map(math.isfinite, one.values))
+            assert len(one.history) == min(n, 24)
+
+    def test_gaps_are_shown_as_gaps(self, seasonal):
+        values = LOAD.copy()
+        values[-1] = NAN
+        [one, _] = seasonal.forecast([load(values)])
+        assert one.history[-1] is None
+        assert all(map(math.isfinite, one.values))
+
+    def test_one_column_without_a_value(self, seasonal):
+        """Nothing is known of it but the training data: their mean."""
+        values = LOAD.copy()
+        values[:, 1] = NAN
+        _, oil = seasonal.forecast([load(values)])
+        assert all(map(math.isfinite, oil.values))
+        mean = seasonal.task.inputs.target.mean[1]
+        assert oil.values == pytest.approx([mean] * 4)
+
+    def test_no_series_at_all(self, seasonal):
+        assert seasonal.forecast([]) == []
+
+
+class TestRefused:
+    def message(self, model, *rows, **options):
+        with pytest.raises(DataError) as caught:
+            model.forecast(list(rows), **options)
+        return str(caught.value)
+
+    def test_other_columns(self, seasonal):
+        assert self.message(seasonal, load(), series([1.0, 2.0], ("gas",))) == (
+            "series 2: the columns are gas; expected load, oil, as in the training data"
+        )
+
+    def test_no_values(self, seasonal):
+        empty = load(np.full((5, 2), NAN))
+        assert self.message(seasonal, empty, places=["x.csv:2"]) == (
+            "x.csv:2: target has no values; give at least one"
+        )
+
+    def test_horizons(self, seasonal):
+        for horizon in (-1, 10_001):
+            assert self.message(seasonal, load(), horizon=horizon) == (
+                f"a horizon of {horizon} steps; expected 1 to 10000"
+            )
+
+    def test_other_steps(self, seasonal):
+        daily = load(LOAD[:30], frequency=Frequency("D"))
+        assert self.message(seasonal, daily) == (
+            "series 1: the steps are D long; expected h, as in the training data: give values at "
+            "these steps, or train on the others"
+        )
+
+    def test_numbered_steps_for_a_model_with_a_calendar(self, folder):
+        model = trained(folder, "ridge", 'calendar = ["hour"]', "calendar")
+        assert len(model.forecast([load()])) == 2
+        numbered = load(LOAD[:30], start=0, frequency=Frequency("step"))
+        assert self.message(model, numbered) == (
+            "series 1: the steps have numbers, and the model reads a calendar; give dates"
+        )
+
+
+class TestEvaluation:
+    def evaluate(self, model, metrics=(), **corpus):
+        chosen = Corpus(**({"file": "load.csv", "part": (0.8, 1.0)} | corpus))
+        folder = model.run.path.parent
+        return model.evaluate_corpora([chosen], folder, EvaluationOptions(metrics=list(metrics)))
+
+    def test_seasonal_by_hand(self, seasonal):
+        """Each of the 57 windows of each column repeats its last 24 steps."""
+        report = self.evaluate(seasonal, ["mae_units", "mse_units"])
+        errors = [
+            LOAD[first : first + 4, c] - LOAD[first - 24 : first - 20, c]
+            for c in (0, 1)
+            for first in range(240, 297)
+        ]
+        scores = {name: score.value for name, score in report.scores.items()}
+        assert scores["mae_units"] == pytest.approx(np.abs(errors).mean(), rel=1e-5)
+        assert scores["mse_units"] == pytest.approx(np.square(errors).mean(), rel=1e-5)
+
+    def test_scaled_scores_are_those_in_units_of_the_training_deviation(self, seasonal):
+        report = self.evaluate(seasonal, ["mae", "mse"])
+        deviation = LOAD[:210].std(0)
+        errors = np.array(
+            [np.abs(LOAD[f : f + 4] - LOAD[f - 24 : f - 20]) / deviation for f in range(240, 297)]
+        )
+        scores = {name: score.value for name, score in report.scores.items()}
+        assert scores["mae"] == pytest.approx(errors.mean(), rel=1e-4)
+        assert scores["mse"] == pytest.approx((errors**2).mean(), rel=1e-4)
+
+    def test_floors_by_hand(self, ridge):
+        record = self.evaluate(ridge, ["mae_units"]).record
+        naive = [np.abs(LOAD[f : f + 4] - LOAD[f - 1]).mean() for f in range(240, 297)]
+        found = record["floors"]["naive"]["mae_units"]["value"]
+        assert found == pytest.approx(np.mean(naive), rel=1e-5)
+        assert set(record["floors"]) == {"naive", "seasonal"}
+        assert (record["n"], record["series"]) == (57, 1)
+
+    def test_metrics_by_default(self, ridge):
+        record = self.evaluate(ridge).record
+        names = ["mse", "mae", "mae_units", "smape", "mase", "coverage", "width_units"]
+        assert list(record["metrics"]) == names
+
+    def test_a_test_file_of_its_own(self, seasonal, folder):
+        """No steps before it: windows begin after a look-back, and there is no MASE."""
+        write_wide(folder / "other.csv", dict(zip(NAMES, LOAD[:60].T, strict=True)))
+        record = self.evaluate(seasonal, file="other.csv", part=None).record
+        assert record["n"] == 60 - 24 - 4 + 1
+        assert "mase" not in record["metrics"]
+
+    def test_an_unknown_metric(self, seasonal):
+        with pytest.raises(ConfigError, match="no metric 'bleu' for task 'forecast'"):
+            self.evaluate(seasonal, ["bleu"])
+
+    def test_other_columns(self, seasonal, folder):
+        write_wide(folder / "gas.csv", {"gas": wave(60)})
+        with pytest.raises(DataError, match=r"^gas.csv:2: the columns are gas; expected load, oil"):
+            self.evaluate(seasonal, file="gas.csv", part=None)
+
+
+def score(value, name="MSE"):
+    return Score(name, value, None, None, "")
+
+
+class TestFloors:
+    def test_a_table_beside_the_model(self):
+        own = {"mse": score(0.5), "coverage": score(90.0, "Coverage")}
+        lines = floor_lines(own, {"naive": {"mse": score(2.0)}, "ridge": {"mse": score(0.25)}})
+        assert lines == [
+            "",
+            "on the same windows        model       naive       ridge",
+            "MSE                        0.500       2.000       0.250",
+        ]
+        assert floor_lines(own, {}) == []
+
+    def test_a_better_floor_is_a_warning(self):
+        own = {"mse": score(0.5)}
+        assert warnings_of_floors(own, {"naive": {"mse": score(0.5)}}) == []
+        [line] = warnings_of_floors(own, {"ridge": {"mse": score(0.25)}})
+        assert line.startswith("ridge (0.250) is better than the model (0.500) by MSE")
+        others = {"seasonal": {"mse": score(0.4)}, "ridge": {"mse": score(0.25)}}
+        [line] = warnings_of_floors(own, others)
+        assert line.startswith("seasonal (0.400) and ridge (0.250) are better than the model")
+
+
+def test_the_series_given_is_left_as_it_was(seasonal):
+    given = load()
+    before = given.values.copy()
+    seasonal.forecast([given], horizon=10)
+    seasonal.forecast([replace(given, name="x")])
+    np.testing.assert_array_equal(given.values, before)

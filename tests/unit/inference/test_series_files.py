@@ -1,0 +1,121 @@
+"""Series of files, texts and lists, as a trained forecaster takes them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from forecast_runs import NAN, START, series
+
+from headway.data.codecs.series import SeriesCodec
+from headway.data.config import Corpus, DataConfig
+from headway.data.frequency import Frequency
+from headway.errors import ConfigError, DataError
+from headway.inference.series_files import (
+    as_csv,
+    corpora_of,
+    last_window,
+    list_series,
+    read_series,
+    text_series,
+)
+
+ROW = {
+    "target": series([[1.0, NAN], [3.0, 4.0], [5.0, 6.5]], ["a", "b"]),
+    "known": series(np.array([["x"], [None], ["y, z"], ["x"]], object), ["c"]),
+    "static": series(np.array([["north"]], object), ["region"]),
+}
+CODECS = {name: SeriesCodec.fit([value]) for name, value in ROW.items()}
+DATA = DataConfig(train=Corpus(file="train.csv", time="when"))
+
+
+def same(one, other):
+    assert one.columns == other.columns
+    assert (one.start, one.frequency) == (other.start, other.frequency)
+    np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_a_table_gives_back_what_it_was_made_of():
+    text = as_csv(ROW)
+    assert text.splitlines()[0] == "date,a,b,c,region"
+    assert text.splitlines()[3] == '2024-01-01 02:00:00,5,6.5,"y, z",north'
+    [row], [place] = text_series(text, "csv", DATA, CODECS, 1000)
+    assert place == "csv:2"
+    for name, value in ROW.items():
+        same(row[name], value)
+
+
+def test_other_columns_are_left_out_and_missing_ones_are_named():
+    text = "date,z,b,a\n2024-01-01,1,2,3\n2024-01-02,1,2,3\n"
+    codecs = {"target": CODECS["target"]}
+    [row], _ = text_series(text, "csv", DATA, codecs, 1000)
+    assert row["target"].columns == ("a", "b")
+    assert row["target"].values.tolist() == [[3.0, 2.0]] * 2
+    with pytest.raises(DataError, match="empty"):
+        text_series("", "csv", DATA, codecs, 1000)
+
+
+def test_a_grid_of_too_many_steps_is_refused():
+    text = "date,a,b\n2024-01-01 00:00:00,1,1\n2024-01-01 00:00:01,1,1\n2024-01-02 00:00:00,1,1\n"
+    with pytest.raises(DataError, match="3 rows would be 86401 steps of s"):
+        text_series(text, "csv", DATA, {"target": CODECS["target"]}, 1000)
+
+
+def test_lists_are_series():
+    columns = {
+        "target": {"a": [1, None, 3], "b": [4.0, 5.0]},
+        "known": {"c": ["x", None, "y, z", "x"]},
+    }
+    times = ["2024-01-01 00:00", "2024-01-01 01:00", "2024-01-01 02:00", "2024-01-01 03:00"]
+    row = list_series("shop", "series[0]", times, columns, None, 1000)
+    assert row["target"].name == "shop"
+    np.testing.assert_array_equal(row["target"].values, [[1, 4], [NAN, 5], [3, NAN]])
+    same(row["known"], ROW["known"])
+    numbered = list_series("", "series[0]", None, {"target": {"a": [1.0, 2.0]}}, None, 1000)
+    assert (numbered["target"].start, str(numbered["target"].frequency)) == (0, "step")
+    whole = list_series("", "s", [5, 7, 9], {"target": {"a": [1.0, 2.0, 3.0]}}, None, 1000)
+    assert (whole["target"].start, whole["target"].frequency) == (5, Frequency("step", 2))
+
+
+@pytest.mark.parametrize(
+    ("times", "values", "message"),
+    [
+        (["2024-01-01"], [1.0, 2.0], r"series\[3\] has 1 times and 2 values"),
+        (None, [], r"series\[3\] has no values"),
+        (["2024-01-01", "soon"], [1.0, 2.0], r"series\[3\]: value 2: 'soon' is no time"),
+        (["2024-01-01"] * 2, [1.0, 2.0], r"series\[3\]: value 2: the time 2024-01-01 is also"),
+    ],
+)
+def test_lists_that_are_no_series(times, values, message):
+    with pytest.raises(DataError, match=message):
+        list_series("", "series[3]", times, {"target": {"a": values}}, None, 1000)
+
+
+def test_the_last_window_keeps_facts_and_dates():
+    row = last_window(ROW, 2)
+    assert row["target"].values.tolist() == [[3.0, 4.0], [5.0, 6.5]]
+    assert row["target"].start == START + np.timedelta64(1, "h")
+    assert len(row["known"]) == 3
+    assert row["static"] is ROW["static"]
+    assert last_window(ROW, 99)["target"].values.shape == (3, 2)
+
+
+def test_the_newest_data_of_a_run_are_the_default():
+    data = DataConfig(
+        train=Corpus(file="a.csv", target="x", part=(0.0, 0.7)),
+        valid=Corpus(file="b.csv", part=(0.7, 1.0)),
+        root="/data",
+    )
+    [corpus], root = corpora_of(data, None)
+    assert (corpus.file, corpus.part, root) == ("b.csv", None, Path("/data"))
+    [corpus], root = corpora_of(data, "new.csv", history="old.csv")
+    assert (corpus.file, corpus.history, corpus.target) == ("new.csv", "old.csv", "x")
+    assert (corpus.part, root) == (None, Path())
+    with pytest.raises(ConfigError, match="history"):
+        corpora_of(data, None, history="old.csv")
+
+
+def test_a_file_is_read_by_column(tmp_path):
+    (tmp_path / "a.csv").write_text("date,a\n2024-01-01,1\n2024-01-02,2\n")
+    read = read_series(Corpus(file="a.csv"), ("target",), tmp_path)
+    [row] = read.rows
+    assert (row["target"].values[:, 0].tolist(), read.places) == ([1.0, 2.0], ["a.csv:2"])

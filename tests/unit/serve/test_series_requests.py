@@ -1,0 +1,208 @@
+"""Series in requests: the answers of `headway forecast`, and what cannot be answered."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+from served_runs import LIMITS
+from starlette.testclient import TestClient
+from viewed_series import FILE, HISTORY, HORIZON
+
+from headway.inference.series_files import corpora_of, read_series
+
+TIMES = [f"2024-01-01 {hour:02}:00" for hour in range(24)]
+COLUMNS = {"load": [1.0, None, 3.0] * 8, "sun": [2] * 24}
+
+
+def ask(client, **body):
+    return client.post("/forecast", json={"model": "plain", **body})
+
+
+def refusal(response):
+    assert response.status_code == 422, response.text
+    error = response.json()["error"]
+    assert "\n" not in error["message"]
+    return error["message"], error["field"]
+
+
+def test_served_is_offline(client, trained, runs):
+    model = trained["plain"]
+    [corpus, *_], root = corpora_of(model.config.data, None)
+    rows = read_series(corpus, model.task.columns, root).rows
+    expected = [asdict(one) for one in model.forecast(rows, 20)]
+    csv = (runs / FILE).read_text()
+    assert ask(client, csv=csv, horizon=20).json()["results"] == expected
+    target = rows[0]["target"]
+    columns = {
+        name: [None if value != value else value for value in values]
+        for name, values in zip(target.columns, target.values.T.tolist(), strict=True)
+    }
+    given = {"times": [str(time) for time in target.times], "columns": columns}
+    response = ask(client, series=[given, {**given, "name": "again"}], horizon=20)
+    results = response.json()["results"]
+    assert results[:2] == expected
+    assert [one["series"] for one in results] == ["", "", "again", "again"]
+    assert [{**one, "series": ""} for one in results[2:]] == expected
+
+
+def test_gaps_and_numbered_steps(client):
+    [load, sun] = ask(client, series=[{"columns": COLUMNS}]).json()["results"]
+    assert load["history"][-3:] == [1.0, None, 3.0]
+    assert load["times"] == [str(24 + i) for i in range(HORIZON)]
+    assert len(sun["values"]) == HORIZON
+    assert [interval["level"] for interval in sun["intervals"]] == [0.8, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "field"),
+    [
+        ({"times": TIMES[:3]}, "has 3 times and 24 values", "series[0]"),
+        ({"times": ["yesterday"] * 24}, "'yesterday' is no time", "series[0]"),
+        ({"times": [TIMES[0]] * 24}, "is also that of", "series[0]"),
+        ({"frequency": "moon"}, "frequency = 'moon'", "series[0]"),
+        ({"columns": {"load": [1.0]}}, "has no 'sun'; expected load, sun", "series[0].columns"),
+        (
+            {"columns": COLUMNS | {"rain": [1.0]}},
+            "has 'rain' in it; expected load, sun",
+            "series[0].columns",
+        ),
+        ({"columns": {"load": [None], "sun": [None]}}, "no values; give", "series[0]"),
+        ({"columns": {"load": [], "sun": []}, "times": []}, "has no values", "series[0]"),
+        ({"columns": {"load": ["x"], "sun": [1.0]}}, "valid number", "series[0].columns[0]"),
+        ({"columns": {"load": [True], "sun": [1.0]}}, "valid number", "series[0].columns[0]"),
+        ({"columns": {"load": [1e308] * 2, "sun": [1.0]}}, "must not exceed", "series[0]"),
+        ({"columns": None}, "needs values, or columns", "series[0]"),
+        ({"values": [1.0]}, "needs values, or columns", "series[0]"),
+        ({"columns": None, "values": [1.0]}, "send columns with the values", "series[0].values"),
+        ({"past": {"wind": [1.0]}}, "no past covariates", "series[0].past"),
+        ({"static": {"town": "a"}}, "no static covariates", "series[0].static"),
+        ({"color": 1}, "color is not a known field", "series[0].color"),
+    ],
+)
+def test_series_that_cannot_be_forecast(client, change, message, field):
+    given = {"times": TIMES, "columns": COLUMNS} | change
+    if given["times"] is TIMES and change.keys() & {"columns", "values"}:
+        given["times"] = None
+    got, where = refusal(ask(client, series=[given]))
+    assert message in got
+    assert where == field
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "send series, or the text of a file as csv, not both"),
+        ({"series": [{"columns": COLUMNS}], "csv": "a"}, "not both"),
+        ({"series": []}, "at least 1 item"),
+        ({"series": 5}, "valid list"),
+        ({"csv": "date,load,sun\n2024-01-01,inf,1\n2024-01-02,1,1\n"}, "is infinite"),
+        ({"csv": "date,load,sun\n2024-01-01,1,1\n"}, "one row does not show"),
+        ({"csv": "date,load\n2024-01-01,1\n2024-01-02,1\n"}, "no column 'sun'"),
+        ({"csv": 'date,load,sun\n"2024-01-01,1,1\n'}, "not valid CSV"),
+        ({"csv": "date,load,sun\n2024-01-01,1,1\n", "horizon": 0}, "greater than or equal to 1"),
+        ({"csv": "date,load,sun\n2024-01-01,1,1\n", "horizon": 1001}, "may be at most 1000"),
+        ({"texts": ["a"]}, "texts is not a known field"),
+    ],
+)
+def test_requests_that_are_refused(client, body, message):
+    assert message in refusal(ask(client, **body))[0]
+
+
+def test_a_message_quotes_no_whole_file(client):
+    given = {"times": ["a" * 5000, "2024-01-01"], "columns": {"load": [1.0], "sun": [1.0, 2.0]}}
+    message, _ = refusal(ask(client, series=[given]))
+    assert len(message) < 700
+    assert message.startswith("series[0]: value 1: 'aaa")
+    assert message.endswith("2016")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_json_lacks(client, number):
+    body = f'{{"model": "plain", "series": [{{"columns": {{"load": [{number}], "sun": [1]}}}}]}}'
+    headers = {"content-type": "application/json"}
+    message, _ = refusal(client.post("/forecast", content=body, headers=headers))
+    assert "finite number" in message
+
+
+def test_limits(make):
+    from dataclasses import replace
+
+    small = replace(LIMITS, texts=2, steps=100, horizon=20)
+    with TestClient(make(small, only=["plain"])[0]) as client:
+        one = {"columns": {"load": [1.0] * 40, "sun": [1.0] * 40}}
+        assert ask(client, series=[one, one]).status_code == 200
+        assert "at most 2 are allowed" in refusal(ask(client, series=[one] * 3))[0]
+        long = {"columns": {"load": [1.0] * 61, "sun": [1.0] * 61}}
+        assert "101 steps and at most 100" in refusal(ask(client, series=[one, long]))[0]
+        assert "may be at most 20" in refusal(ask(client, series=[one], horizon=21))[0]
+        far = "date,load,sun\n2024-01-01,1,1\n2024-01-02,1,1\n2030-01-01,1,1\n"
+        assert "steps of B; is this time wrong" in refusal(ask(client, csv=far))[0]
+        rows = "".join(f"{i},1,1\n" for i in range(200))
+        assert "201 steps and at most 100" in refusal(ask(client, csv=f"time,load,sun\n{rows}"))[0]
+
+
+def test_ten_million_values_are_too_many_bytes(client):
+    body = b'{"model": "plain", "series": [{"values": [' + b"1," * 10**7 + b"1]}]}"
+    response = client.post("/forecast", content=body, headers={"content-type": "application/json"})
+    assert response.status_code == 413
+    assert response.json()["error"]["code"] == "too_large"
+
+
+def inspect(client, **body):
+    return client.post("/inspect", json={"model": "plain", **body})
+
+
+def test_an_inspection_is_that_of_the_model(client, trained):
+    info = {one["name"]: one for one in client.get("/models").json()["models"]}["plain"]
+    assert info["verbs"] == ["forecast", "inspect"]
+    assert info["series"]["columns"] == ["load", "sun"]
+    [csv] = info["example"]
+    assert csv.count("\n") == 1 + HISTORY + HORIZON
+    got = inspect(client, csv=csv, at=-HORIZON, column="sun").json()
+    model = trained["plain"]
+    expected = model.inspect(model.own_window(), "sun", -HORIZON).to_dict()
+    assert json.loads(json.dumps(expected["forecast"])) | {"names": None} == got["forecast"] | {
+        "names": None
+    }
+    assert got["forecast"]["names"] == {"series": [""], "columns": ["load", "sun"]}
+    assert got["encoder"] == expected["encoder"]
+    assert (got["run"]["name"], got["training"]) == ("plain", None)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "send series, or the text"),
+        ({"text": "abc"}, "text is for a model of texts"),
+        ({"series": {"columns": COLUMNS}, "beam": 3}, "beam is for a search"),
+        ({"series": {"columns": COLUMNS}, "name": "shop"}, "the one there is has no name"),
+        ({"series": {"columns": COLUMNS}, "column": "rain"}, "no column 'rain'"),
+        ({"series": {"columns": COLUMNS}, "at": "2024-01-01"}, "cannot begin at 2024-01-01"),
+        ({"series": {"columns": COLUMNS}, "at": -(10**30)}, "cannot begin at"),
+        ({"series": {"columns": COLUMNS}, "at": "soon"}, "'soon' is no time"),
+        (
+            {"series": {"columns": {"load": [1.0, 1e308], "sun": [1.0, 2.0]}}, "at": -1},
+            "must not exceed",
+        ),
+    ],
+)
+def test_inspections_that_are_refused(client, body, message):
+    assert message in refusal(inspect(client, **body))[0]
+
+
+def test_models_of_texts_take_no_series(client):
+    asked = {"model": "labels", "series": {"columns": COLUMNS}}
+    assert "series is for a model of series" in refusal(client.post("/inspect", json=asked))[0]
+    missing = client.post("/inspect", json={"model": "labels"})
+    assert refusal(missing) == ("text is missing", "text")
+
+
+def test_one_of_several_series(client):
+    hours = range(1, 6)
+    rows = [f"{name},2024-01-01 0{h}:00,{h},{h}" for name in ("a", "b") for h in hours]
+    csv = "\n".join(["unique_id,date,load,sun", *rows])
+    got = inspect(client, csv=csv, name="b").json()["forecast"]
+    assert (got["series"], got["names"]["series"]) == ("b", ["a", "b"])
+    assert "expected one of a, b" in refusal(inspect(client, csv=csv, name="c"))[0]
+    results = ask(client, csv=csv).json()["results"]
+    assert [one["series"] for one in results] == ["a", "a", "b", "b"]
