@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 # The import names of the packages in the extras of pyproject.toml.
 EXTRAS = {
+    "astropy-iers-data": "astropy_iers_data",
     "babel": "babel",
     "build": "build",
     "ctranslate2": "ctranslate2",
@@ -21,9 +22,11 @@ EXTRAS = {
     "matplotlib": "matplotlib",
     "mkdocstrings-python": "mkdocstrings_handlers",
     "mypy": "mypy",
+    "narwhals": "narwhals",
     "playwright": "playwright",
     "prometheus-client": "prometheus_client",
     "pronouncing": "pronouncing",
+    "pyarrow": "pyarrow",
     "pytest": "pytest",
     "pytest-timeout": "pytest_timeout",
     "pytest-xdist": "xdist",
@@ -34,6 +37,7 @@ EXTRAS = {
     "seqeval": "seqeval",
     "tensorboard": "tensorboard",
     "transformers": "transformers",
+    "utilsforecast": "utilsforecast",
     "uvicorn": "uvicorn",
     "zensical": "zensical",
 }

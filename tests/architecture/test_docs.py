@@ -14,6 +14,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise, zip_longest
 from pathlib import Path
@@ -91,6 +92,7 @@ def place(tmp_path, monkeypatch):
         (tmp_path / name).write_text("\n\n".join("\n".join(lines) for lines in articles))
     (tmp_path / "book.txt").write_text("".join(f"{source}\n" for source, _ in pairs) * 3)
     lay_held_out(tmp_path)
+    lay_series(tmp_path)
     write_run_file(tmp_path / "run.toml", RUN_FILE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEADWAY_CACHE", str(tmp_path / "cache"))
@@ -128,6 +130,33 @@ def lay_held_out(place: Path) -> None:
     qas = [{"question": q, "id": str(i), "answers": right} for i, (q, right) in enumerate(asked)]
     article = {"paragraphs": [{"context": context, "qas": qas}]}
     (place / "dev-v2.0.json").write_text(json.dumps({"data": [article]}))
+
+
+def lay_series(place: Path) -> None:
+    """The tables that the page of forecasts names; it shows their first lines."""
+    begin = date(2024, 1, 1)
+    days = []
+    for i in range(200):
+        sales = "" if i in (2, 50) else str(120 + 10 * (i % 7))
+        rest = f"{240 + i % 9},{2.5 - 0.3 * (i % 4 == 3)},{('rain', 'sun')[i % 2]},{int(i == 0)}"
+        days.append([str(begin + timedelta(days=i)), sales, rest])
+    tables = {
+        "sales": days,
+        "newer-sales": days[40:],
+        "plans": [*days[:150], *([day, "", rest] for day, _, rest in days[150:164])],
+    }
+    for name, rows in tables.items():
+        lines = ["date,sales,visitors,price,weather,holiday", *(",".join(row) for row in rows)]
+        (place / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    for file, first in (("shops", 0), ("new-shops", 8)):
+        rows = ["unique_id,ds,y,region"]
+        for shop in range(first, first + 8):
+            region = ("north", "south")[shop % 2]
+            rows += [
+                f"{region}-{shop},{begin + timedelta(weeks=week)},{20 + shop + week % 4},{region}"
+                for week in range(40 + shop)
+            ]
+        (place / f"{file}.csv").write_text("\n".join(rows) + "\n")
 
 
 def lay_models(place: Path) -> None:
@@ -400,4 +429,5 @@ def test_the_run_directory_holds_what_the_map_says(place):
         if path.is_file()
     }
     of_others = {name for name in listed if name.startswith("codecs/") and "tokenizer" not in name}
-    assert files == listed - {"tensorboard/", "init.safetensors"} - of_others
+    special = {"tensorboard/", "init.safetensors", "calibration.safetensors"}
+    assert files == listed - special - of_others

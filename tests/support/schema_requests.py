@@ -12,6 +12,8 @@ import jsonschema_rs
 
 TEXTS = ["abc", "abab", "the [MASK] sees", "", " ", "a\0b", "é", "\u202e", "😀" * 3, "a" * 70, "\t"]
 NUMBERS = [0, 1, -1, 2.5, 10**9, 2**63, -(10**30), 1e300, 1e-300]
+COLUMNS = ["load", "sun"]
+"""Names of any fields of an object."""
 OTHERS = [None, True, False, [], {}, [[]], {"a": 1}, [None], "abc", "\ud800", *NUMBERS]
 BROKEN = [
     b"",
@@ -95,6 +97,9 @@ class SchemaRequests:
         low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
         match schema["type"]:
             case "object":
+                if isinstance(schema.get("additionalProperties"), dict):
+                    names = chance.sample(COLUMNS, chance.randint(0, len(COLUMNS)))
+                    return {name: self._value(schema["additionalProperties"]) for name in names}
                 required = schema.get("required", [])
                 names = [n for n in schema["properties"] if n in required or chance.random() < 0.2]
                 return {name: self._value(schema["properties"][name]) for name in names}

@@ -13,7 +13,7 @@ from headway.serve.limits import InvalidRequest
 from headway.serve.schema import TranslateRequest
 
 COMPUTE_PATHS = ["/translate", "/translate/stream", "/score", "/predict"]
-COMPUTE_PATHS += ["/generate", "/fill", "/embed", "/inspect"]
+COMPUTE_PATHS += ["/generate", "/fill", "/embed", "/forecast", "/inspect"]
 SEARCH = SearchConfig(beam=3, n_best=2, max_length=24)
 KEY = BatchKey("mine", "translate", SEARCH, cells=10_000)
 

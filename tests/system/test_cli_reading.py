@@ -263,7 +263,7 @@ def test_sections_and_options_that_do_not_fit(fails):
         "answers; use --data"
     )
     assert fails(2, "evaluate", "regress", "--metric", "bleu") == (
-        "no metric 'bleu' for task 'regress'; expected one of spearman, pearson, mse"
+        "no metric 'bleu' for task 'regress'; expected one of spearman, pearson, mse, rmse, mae"
     )
     for verb in (["score", "regress"], ["translate", "answer"]):
         assert "try headway predict" in fails(2, *verb)

@@ -46,3 +46,15 @@ def test_pronunciations_are_learned_in_minutes(tmp_path: Path) -> None:
     assert figures["metrics"]["wer"] == figures["metrics"]["ser"]  # the older name
     assert figures["metrics"]["per"]["value"] <= 10.0
     assert seconds <= 420
+
+
+def test_the_length_of_the_day_beats_its_naive_forecasts(tmp_path: Path) -> None:
+    figures, seconds = run(tmp_path, "forecast")
+    error = {name: score["value"] for name, score in figures["metrics"].items()}
+    assert error["mae_units"] < 0.75 * error["mae_units_seasonal"]
+    assert error["mae_units"] < 0.5 * error["mae_units_naive"]
+    assert error["mae_units"] < 1.05 * error["mae_units_ridge"]
+    assert 80 < error["coverage"] < 96
+    assert len(figures["rows"]) == 6
+    assert "The length of the day" in Path(figures["report"]).read_text("utf-8")
+    assert seconds <= 120

@@ -166,7 +166,8 @@ def test_it_fits_a_telephone(browser, desk):
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(desk.address)
     edge = page.locator(".live").bounding_box()
-    for field in page.locator(".live input:visible, .live textarea:visible, .live select").all():
+    fields = page.locator(".live :is(input, textarea, select):visible")
+    for field in fields.all():
         box = field.bounding_box()
         assert box["x"] + box["width"] <= edge["x"] + edge["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

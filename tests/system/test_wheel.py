@@ -130,6 +130,8 @@ def core(built, tmp_path_factory) -> Installed:
         'task = "classify"\n[model]\nfamily = "bag"\n'
         '[data]\ntrain = { file = "labels.tsv", text = "text", label = "label" }\n'
     )
+    (made.place / "sales.parquet").write_bytes(b"PAR1")
+    (made.place / "sales.toml").write_text('task = "forecast"\n[data]\ntrain = "sales.parquet"\n')
     made.headway("train", "run.toml", "--out", "run", *TINY)
     return made
 
@@ -179,6 +181,7 @@ MISSING = {
     "tensorboard": ("train", "run.toml", "--out", "logged", "train.tensorboard=true"),
     "plot": ("view", "run", "one red", "--png", "picture.png"),
     "sklearn": ("train", "bag.toml", "--out", "bag"),
+    "series": ("train", "sales.toml", "--out", "sales"),
 }
 
 
