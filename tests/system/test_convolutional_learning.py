@@ -37,7 +37,7 @@ def share_right_after_learning(attends):
             layer.attention.requires_grad_(False)
     draw = torch.Generator().manual_seed(2)
     optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=1e-2)
-    for _ in range(100):
+    for _ in range(200):
         given = reversals(draw, 48)
         valid = given["tgt_valid"]
         optimizer.zero_grad()
