@@ -108,7 +108,8 @@ class EncoderSettings(LayerSettings):
     """Number of layers."""
     segments: Segments = None
     """Number of segment embeddings, added to the tokens of the first and the second text of a pair.
-    Default: 2 for BERT, else 0."""
+    Default: 2 for BERT, else 0. A forecast of several columns, one at a time, has one for each
+    column."""
     pooling: Literal["auto", "mean", "first"] = "auto"
     """The vector of a text: the `mean` of all states, or the state of the `first` token. `auto` is
     `first` for BERT, else `mean`."""
@@ -178,12 +179,14 @@ class EncoderConfig(EncoderSettings):
         resolved = replace(resolved, shortcut=self._has_shortcut(vocabularies.vectors))
         if vocabularies.vectors is None:
             return resolved
-        if self.segments and not self.preset.startswith("bert-"):
+        columns = vocabularies.vectors.columns
+        segments = columns if columns > 1 else 0
+        if self.segments not in (0, segments) and not self.preset.startswith("bert-"):
             raise ValueError(
                 f"segments = {self.segments} is for pairs of texts, and this task reads vectors; "
                 "leave it out"
             )
-        return replace(resolved, segments=0)
+        return replace(resolved, segments=segments)
 
 
 def _size_of(vocabularies: VocabularySizes) -> tuple[int, ...]:

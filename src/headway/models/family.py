@@ -40,6 +40,8 @@ class Vectors:
         horizon: of a forecast, how many steps.
         patch: steps of a patch, unless the run file sets `model.input.patch`; 0 leaves it to the
             size.
+        columns: of a forecast that reads one column of several, how many there are; a batch says
+            which (`segment`).
     """
 
     features: int
@@ -49,6 +51,7 @@ class Vectors:
     targets: int = 0
     horizon: int = 0
     patch: int = 0
+    columns: int = 1
 
 
 @dataclass(frozen=True)

@@ -208,6 +208,7 @@ class Forecast(Task):
                 season=inputs.facts.season,
                 targets=inputs.n_channels,
                 horizon=config.horizon,
+                columns=inputs.n_columns,
             ),
             target_features=config.step * inputs.n_channels,
             target_outputs=config.step * each,

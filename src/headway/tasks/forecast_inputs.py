@@ -98,6 +98,11 @@ class WindowInputs:
         return 1 if self.config.channels == "apart" else self.target.width
 
     @property
+    def n_columns(self) -> int:
+        """Columns that have windows of their own; 1 if the model reads all together."""
+        return self.target.width // self.n_channels
+
+    @property
     def knows_future(self) -> bool:
         """Whether some covariate is known in the horizon."""
         return self.calendar is not None or "known" in self.codecs
@@ -122,7 +127,7 @@ class WindowInputs:
         """The tensors of some windows.
 
         Shape: src (B, S, F), src_valid (B, S), values, values_valid (B, H, C), location, scale
-        (B, C).
+        (B, C); if the model reads one column of several, its number as segment (B, 1).
         """
         values, exists = windows.take(places)  # (B, L + H, C), (B, L + H)
         history = self.size.history
@@ -140,6 +145,8 @@ class WindowInputs:
             "location": location,
             "scale": scale,
         }
+        if self.n_columns > 1:
+            batch["segment"] = places.channel[:, None]
         return {name: torch.from_numpy(_plain(array)) for name, array in batch.items()}
 
     def decoder_inputs(self, batch: Mapping[str, Tensor], step: int) -> Tensor:
@@ -230,7 +237,7 @@ def _extended(steps: np.ndarray, horizon: int, value: float) -> np.ndarray:
 
 def _plain(array: np.ndarray) -> np.ndarray:
     """An array that a tensor can share: contiguous, and of float32 if of floats."""
-    return np.ascontiguousarray(array, bool if array.dtype == bool else np.float32)
+    return np.ascontiguousarray(array, np.float32 if array.dtype.kind == "f" else None)
 
 
 def window_batches(windows: Windows, n: int) -> Sequence[np.ndarray]:

@@ -159,3 +159,17 @@ def test_the_layers_add_nothing_to_a_shortcut_at_first():
         "scale": torch.ones(3, 1),
     }
     assert torch.equal(model.logits(batch), batch["src"][:, -1:, 0].expand(-1, 6))
+
+
+def test_a_forecaster_of_several_columns_tells_them_apart():
+    sizes = VocabularySizes(0, 6, False, vectors=Vectors(1, (12,), columns=3))
+    config = EncoderConfig(**SMALL).resolve(9, sizes)
+    assert config.segments == 3
+    assert config.resolve(9, sizes) == config, "a resolved run file is read again"
+    torch.manual_seed(0)
+    model = FAMILIES["encoder"].build(config, sizes).eval()
+    batch = {"src": torch.randn(1, 12, 1).expand(3, -1, -1), "segment": torch.arange(3)[:, None]}
+    batch["src_valid"] = torch.ones(3, 12, dtype=torch.bool)
+    first, second, third = model.logits(batch)
+    assert not torch.allclose(first, second)
+    assert not torch.allclose(second, third)

@@ -44,6 +44,14 @@ class TestTargets:
         assert batch["values_valid"].all()
         assert {t.dtype for t in batch.values()} == {torch.float32, torch.bool}
 
+    def test_a_column_of_several_has_its_number(self):
+        two = series(np.arange(20).reshape(10, 2))
+        windows = len(all_windows(fitted([two], **PLAIN), [two]))
+        batch = batch_of([two], [0, windows - 1])
+        assert batch["segment"].tolist() == [[0], [1]]
+        assert "segment" not in batch_of([two], [0], channels="mixed")
+        assert "segment" not in batch_of([series(range(10))], [0])
+
     def test_normalised_by_mean_and_deviation(self):
         """2, 3, 4 have mean 3 and variance 2/3."""
         batch = batch_of([series(range(10))], [2], normalise="window")
