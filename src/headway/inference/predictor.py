@@ -6,7 +6,7 @@ input is a text, or as many texts as it has columns. The tasks have a subclass e
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -25,6 +25,7 @@ from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
 from ..run_config import RunConfig
 from ..tasks.inputs import Inputs
+from ..tasks.series_inputs import SeriesInputs
 from ..tasks.text_inputs import BETWEEN
 from ..view.report import Sample
 from .base import CUT, Logged, TooLong, TrainedModel, location_of
@@ -41,6 +42,7 @@ from .evaluation import (
 from .input_errors import InputErrors, OnError
 from .requests import check_length
 from .results import OutputEvaluation
+from .series_inspection import series_read
 
 Input = str | tuple[str, ...]
 """A text, or as many texts as an input has columns."""
@@ -388,12 +390,17 @@ class SequencePredictor(Predictor, Generic[SequenceOutput]):
         title = inputs.title(text)
         check_not_blank(not title.strip())
         [encoded] = inputs.encode([text])
-        names = inputs.element_names(encoded, self.config.model)
+        settings = self.config.model
+        names = inputs.element_names(encoded, settings)
         batch, outputs = self.inspect_inputs(text)
         background = self.background()
-        return inspect_elements(
+        inspection = inspect_elements(
             self.task.name, model, title, names, inputs.begin, batch, outputs, background
         )
+        if not isinstance(inputs, SeriesInputs):
+            return inspection
+        series = series_read(inputs, text, encoded, settings, bool(inspection.encoder))  # type: ignore[arg-type]
+        return replace(inspection, series=series)
 
     def _texts_of(self, rows: Sequence[Row]) -> list[str] | None:
         return super()._texts_of(rows) if self._inputs.codec is not None else None
