@@ -1,7 +1,6 @@
 """`headway view`: an input, what a model made of it, and its attention: page, picture, data."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -215,11 +214,10 @@ def _inspect_window(
 
 def _inspect_series(model: Any, file: str | None, series: str | None) -> "Inspection":
     """The inspection of a series of a file, or of the run's own data."""
-    from ..inference.series_files import corpora_of, read_series
+    from ..inference.series_files import corpora_of, read_series, without_labels
 
     [corpus, *_], root = corpora_of(model.config.data, file)
-    unlabelled = replace(corpus, label=None, value=None)
-    found = read_series(unlabelled, model.inputs, root)
+    found = read_series(without_labels(corpus, model.task.columns), model.inputs, root)
     rows = [row["series"] for row in found.rows]
     number = _number(series, [row.name for row in rows], corpus.file)
     model.task.inputs.check(rows[number], found.places[number])

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from ..arguments import checked
 from ..data.config import Corpus, reads_series
-from ..data.formats.read import Row
+from ..data.formats.read import Row, read
 from ..data.series import Series
-from ..errors import ConfigError, DataError, InputError
+from ..errors import ConfigError, DataError, HeadwayError, InputError
 from ..inspection.build import check_not_blank, inspect_elements, inspect_encoder
 from ..inspection.inspection import InspectedOutput, Inspection
 from ..inspection.report import CommandUse
@@ -42,6 +42,7 @@ from .evaluation import (
 from .input_errors import InputErrors, OnError
 from .requests import check_length
 from .results import OutputEvaluation
+from .series_files import as_csv, corpora_of, without_labels
 from .series_inspection import series_read
 
 Input = str | tuple[str, ...]
@@ -337,6 +338,30 @@ class SequencePredictor(Predictor, Generic[SequenceOutput]):
         if reads_series(config.make_task().columns):
             return {"predict": CommandUse("FILE", "Use it on the series of a file.")}
         return cls.commands
+
+    @classmethod
+    def verbs_for(cls, config: RunConfig) -> set[str]:
+        if reads_series(config.make_task().columns):
+            return {*cls.commands_for(config), "inspect"}
+        return super().verbs_for(config)
+
+    def public_info(self) -> dict[str, Any]:
+        inputs = self._inputs
+        if not isinstance(inputs, SeriesInputs):
+            return super().public_info()
+        return {**super().public_info(), "series": inputs.describe()}
+
+    def example(self) -> list[str] | None:
+        """The first series of the run's newest data as a CSV file; None without the file."""
+        inputs = self._inputs
+        if not isinstance(inputs, SeriesInputs):
+            return None
+        [corpus, *_], root = corpora_of(self.config.data, None)
+        try:
+            row = next(iter(read(without_labels(corpus, self.task.columns), self.inputs, root)))
+        except (HeadwayError, StopIteration):  # the data may be elsewhere by now
+            return None
+        return [as_csv({"target": row.values[0]})]
 
     @abstractmethod
     def prediction(self, output: np.ndarray) -> SequenceOutput:
