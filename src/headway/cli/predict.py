@@ -151,11 +151,12 @@ def _columns(predictor: "Predictor", line: str, location: str, file: str) -> tup
 def _table(predictor: "Predictor", file: str, form: str | None) -> "Corpus | None":
     """The table that a file is by its format or its extension; None for plain lines."""
     from ..data.config import column_of, format_by_extension, reads_series
+    from ..inference.series_files import without_labels
 
     if reads_series(predictor.inputs):
         if file == "-":
             raise ConfigError("series are read from files; name one")
-        return replace(corpus_of(predictor, None, None, file, form), label=None, value=None)
+        return without_labels(corpus_of(predictor, None, None, file, form), predictor.task.columns)
     name = form or format_by_extension(file)
     if name is None or name == "lines":
         return None

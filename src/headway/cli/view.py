@@ -1,11 +1,12 @@
 """`headway view`: an input, what a model made of it, and its attention: page, picture, data."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ConfigError
+from ..errors import ConfigError, DataError
 from .options import Json, Run, Threads, Weights, refuse_options, set_threads, whole
 from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from .translate import GlossaryFile, Prefix
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     from ..inspection.inspection import Inspection
     from ..inspection.series import SeriesInspection
 
-PICTURE, SERIES = "Picture", "Forecasts"
+PICTURE, SERIES = "Picture", "Series"
 
 Text = Annotated[
     str | None,
     typer.Argument(
         metavar="TEXT|FILE",
-        help="The text to inspect; - or none: standard input. For forecasts, a file of series; "
-        "none: the last window of the run's data.",
+        help="The text to inspect; - or none: standard input. For a run of series a file of them; "
+        "none: the run's data, of a forecast the last window.",
     ),
 ]
 Out = Annotated[
@@ -91,22 +92,24 @@ At = Annotated[
         "--at",
         metavar="TIME|-N",
         help="First step of the forecast: a time, or a number of steps before the end. Default: "
-        "after the end of FILE.",
+        "after the end of FILE. For forecasts.",
         rich_help_panel=SERIES,
     ),
 ]
 Column = Annotated[
     str | None,
     typer.Option(
-        "--column", help="The column to look at. Default: the first.", rich_help_panel=SERIES
+        "--column",
+        help="The column to look at. Default: the first. For forecasts.",
+        rich_help_panel=SERIES,
     ),
 ]
 SeriesName = Annotated[
     str | None,
     typer.Option(
         "--series",
-        metavar="NAME",
-        help="The series to look at. Default: the first.",
+        metavar="NAME|N",
+        help="The series to look at, by its name or its number from 1. Default: the first.",
         rich_help_panel=SERIES,
     ),
 ]
@@ -156,27 +159,26 @@ def view(
                 raise ConfigError(f"{option} chooses a picture; add --png FILE or leave it out")
     set_threads(threads)
     model = load(run, weights=weights)
-    if reads_series(model.task.columns) and not model.reads_series:
-        raise ConfigError(
-            f"headway view shows texts, and {run} reads series; in Python, inspect(series) of the "
-            "model shows one"
-        )
     settings = search.settings()
     texts = {"target": target, "glossary": glossary, "prefix": prefix}
-    windows = {"at": at, "column": column, "series": series}
+    windows = {"at": at, "column": column}
     named: dict[str, Any] = {}
     if not model.has_search:
         named |= {f"--{name}": value for name, value in texts.items()}
         named |= {f"the search setting {name}": True for name in settings}
     named |= chosen if model.reads_series else {f"--{name}": x for name, x in windows.items()}
+    are_series = reads_series(model.task.columns)
+    named |= {} if are_series else {"--series": series}
     refuse_options(run, model.config.task, named)
     if model.reads_series:
-        _show_series(_inspect_series(model, argument, windows), png, out, as_json)
+        _show_series(_inspect_window(model, argument, series, windows), png, out, as_json)
         return
-    text = _text(argument)
-    if model.has_search:
-        inspection = _inspect(model, text, texts, settings)
+    if are_series:
+        inspection = _inspect_series(model, argument, series)
+    elif model.has_search:
+        inspection = _inspect(model, _text(argument), texts, settings)
     else:
+        text = _text(argument)
         inspection = model.inspect(tuple(text.split("\t")) if len(model.inputs) > 1 else text)
     if png is not None:
         indices = _index("--layer", layer), _index("--head", head)
@@ -191,27 +193,50 @@ def _write(inspection: "Inspection | SeriesInspection", out: Path | None, as_jso
         print(inspection.to_json())
 
 
-def _inspect_series(
-    model: Any, file: str | None, options: dict[str, str | None]
+def _inspect_window(
+    model: Any, file: str | None, series: str | None, options: dict[str, str | None]
 ) -> "SeriesInspection":
     """The inspection of a series of a file, or of the last window of the run's own data."""
-    from ..errors import DataError
     from ..inference.series_files import corpora_of, read_series
 
     [corpus, *_], root = corpora_of(model.config.data, file)
     rows = read_series(corpus, model.task.columns, root).rows
     names = [row["target"].name for row in rows]
-    name = options["series"] or names[0]
-    if name not in names:
-        known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        raise DataError(
-            f"--series {name}: {corpus.file} has {known or 'one series without a name'}"
-        )
     usual = f"-{model.task.config.horizon}" if file is None else None
     result: SeriesInspection = model.inspect(
-        rows[names.index(name)], options["column"], options["at"] or usual, names
+        rows[_number(series, names, corpus.file)],
+        options["column"],
+        options["at"] or usual,
+        names,
     )
     return result
+
+
+def _inspect_series(model: Any, file: str | None, series: str | None) -> "Inspection":
+    """The inspection of a series of a file, or of the run's own data."""
+    from ..inference.series_files import corpora_of, read_series, without_labels
+
+    [corpus, *_], root = corpora_of(model.config.data, file)
+    found = read_series(without_labels(corpus, model.task.columns), model.inputs, root)
+    rows = [row["series"] for row in found.rows]
+    number = _number(series, [row.name for row in rows], corpus.file)
+    model.task.inputs.check(rows[number], found.places[number])
+    result: Inspection = model.inspect(rows[number])
+    return result
+
+
+def _number(series: str | None, names: Sequence[str], file: str | None) -> int:
+    """The index of a series by its name, or by its number from 1."""
+    if series is None:
+        return 0
+    if series in names:
+        return names.index(series)
+    if series.isascii() and series.isdecimal() and 1 <= int(series[:9]) <= len(names):
+        return int(series[:9]) - 1
+    known = ", ".join(filter(None, names[:8])) + (", ..." if len(names) > 8 else "")
+    numbers = f"{len(names)} series without names; give a number up to {len(names)}"
+    alone = "one series without a name" if len(names) == 1 else numbers
+    raise DataError(f"--series {series}: {file} has {known if any(names) else alone}")
 
 
 def _show_series(

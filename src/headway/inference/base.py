@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from .. import config as configs
-from ..data.config import Corpus, reads_series
+from ..data.config import Corpus
 from ..errors import ConfigError
 from ..inspection.html_page import Page
 from ..inspection.inspection import Inspection, RunSummary
@@ -111,8 +111,6 @@ class TrainedModel:
 
         They are its commands, `inspect`, and `embed` if the model is an encoder.
         """
-        if reads_series(config.make_task().columns):  # requests have texts
-            return set()
         encodes = "read" in FAMILIES[config.model.family].abilities
         return {*cls.commands_for(config), "inspect", *(["embed"] if encodes else [])}
 

@@ -6,7 +6,7 @@ input is a text, or as many texts as it has columns. The tasks have a subclass e
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -15,9 +15,9 @@ from torch import Tensor
 
 from ..arguments import checked
 from ..data.config import Corpus, reads_series
-from ..data.formats.read import Row
+from ..data.formats.read import Row, read
 from ..data.series import Series
-from ..errors import ConfigError, DataError, InputError
+from ..errors import ConfigError, DataError, HeadwayError, InputError
 from ..inspection.build import check_not_blank, inspect_elements, inspect_encoder
 from ..inspection.inspection import InspectedOutput, Inspection
 from ..inspection.report import CommandUse
@@ -25,6 +25,7 @@ from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
 from ..run_config import RunConfig
 from ..tasks.inputs import Inputs
+from ..tasks.series_inputs import SeriesInputs
 from ..tasks.text_inputs import BETWEEN
 from ..view.report import Sample
 from .base import CUT, Logged, TooLong, TrainedModel, location_of
@@ -41,6 +42,8 @@ from .evaluation import (
 from .input_errors import InputErrors, OnError
 from .requests import check_length
 from .results import OutputEvaluation
+from .series_files import as_csv, corpora_of, without_labels
+from .series_inspection import series_read
 
 Input = str | tuple[str, ...]
 """A text, or as many texts as an input has columns."""
@@ -336,6 +339,30 @@ class SequencePredictor(Predictor, Generic[SequenceOutput]):
             return {"predict": CommandUse("FILE", "Use it on the series of a file.")}
         return cls.commands
 
+    @classmethod
+    def verbs_for(cls, config: RunConfig) -> set[str]:
+        if reads_series(config.make_task().columns):
+            return {*cls.commands_for(config), "inspect"}
+        return super().verbs_for(config)
+
+    def public_info(self) -> dict[str, Any]:
+        inputs = self._inputs
+        if not isinstance(inputs, SeriesInputs):
+            return super().public_info()
+        return {**super().public_info(), "series": inputs.describe()}
+
+    def example(self) -> list[str] | None:
+        """The first series of the run's newest data as a CSV file; None without the file."""
+        inputs = self._inputs
+        if not isinstance(inputs, SeriesInputs):
+            return None
+        [corpus, *_], root = corpora_of(self.config.data, None)
+        try:
+            row = next(iter(read(without_labels(corpus, self.task.columns), self.inputs, root)))
+        except (HeadwayError, StopIteration):  # the data may be elsewhere by now
+            return None
+        return [as_csv({"target": row.values[0]})]
+
     @abstractmethod
     def prediction(self, output: np.ndarray) -> SequenceOutput:
         """The prediction from the model's output for one input."""
@@ -388,12 +415,17 @@ class SequencePredictor(Predictor, Generic[SequenceOutput]):
         title = inputs.title(text)
         check_not_blank(not title.strip())
         [encoded] = inputs.encode([text])
-        names = inputs.element_names(encoded, self.config.model)
+        settings = self.config.model
+        names = inputs.element_names(encoded, settings)
         batch, outputs = self.inspect_inputs(text)
         background = self.background()
-        return inspect_elements(
+        inspection = inspect_elements(
             self.task.name, model, title, names, inputs.begin, batch, outputs, background
         )
+        if not isinstance(inputs, SeriesInputs):
+            return inspection
+        series = series_read(inputs, text, encoded, settings, bool(inspection.encoder))  # type: ignore[arg-type]
+        return replace(inspection, series=series)
 
     def _texts_of(self, rows: Sequence[Row]) -> list[str] | None:
         return super()._texts_of(rows) if self._inputs.codec is not None else None

@@ -14,8 +14,9 @@ from ..data.config import Corpus, DataConfig, as_corpora, column_of, learned_fro
 from ..data.formats import FORMATS
 from ..data.formats.format import ColumnEntry, CorpusFiles, Note, Row, SeriesOptions, add_notes
 from ..data.formats.read import read
+from ..data.formats.series_layout import ID_NAMES, named_like
 from ..data.formats.series_rows import rows_of
-from ..data.formats.series_table import Cells, SeriesTable, split_rows
+from ..data.formats.series_table import Cells, SeriesTable, is_number, split_rows
 from ..data.series import Series
 from ..data.times import time_texts
 from ..errors import ConfigError, DataError
@@ -23,6 +24,8 @@ from ..errors import ConfigError, DataError
 SeriesRow = Mapping[str, Series]
 """A series by column of the data: `target`, `past`, `known`, `static`."""
 Cell = float | str | None
+TS_MARKS = ("@", "#", "%")
+"""How the first line of a .ts file begins."""
 TABLE = "series"
 """The format that is found by the first lines of a table."""
 TIMES = "times of the series"
@@ -78,6 +81,16 @@ def corpus_like(data: DataConfig) -> Corpus:
     return replace(reading, file=None, format="auto", history=None)
 
 
+def without_labels(corpus: Corpus, columns: Sequence[str]) -> Corpus:
+    """How a file of series is read that may have labels or values, and may have none.
+
+    Args:
+        columns: the columns of the task; the last is not read.
+    """
+    name = columns[-1]
+    return replace(corpus, **{name: column_of(corpus, name) or name})  # type: ignore[arg-type]
+
+
 def text_series(
     text: str, name: str, data: DataConfig, codecs: Mapping[str, Codec], most_steps: int
 ) -> tuple[list[SeriesRow], list[str]]:
@@ -93,13 +106,27 @@ def text_series(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "series.csv"
         path.write_text(text, encoding="utf-8")
+        if "series" in codecs and text.lstrip()[:1] in TS_MARKS:
+            rows = list(FORMATS["ts"].read(CorpusFiles([(name, path)], {"series": None})))
+            return _by_column(rows, list(codecs), name)
         header = next(iter(islice(split_rows(path, name), 1)), (1, []))[1]
-        entries, options = _entries(data, codecs, [cell.strip() for cell in header])
+        header = [cell.strip() for cell in header]
+        entries, options = _entries(data, codecs, header)
         files = CorpusFiles(
             [(name, path)], entries, options=replace(options, most_steps=most_steps)
         )
-        rows = list(FORMATS[TABLE].read(files))
+        rows = list(FORMATS[_table_of(header, entries, options)].read(files))
     return _by_column(rows, list(codecs), name)
+
+
+def _table_of(
+    header: Sequence[str], entries: Mapping[str, ColumnEntry], options: SeriesOptions
+) -> str:
+    """The format of a table; a header with the columns of a labelled series is no series itself."""
+    own = entries.get("series")
+    is_header = isinstance(own, list) and not all(map(is_number, header))
+    is_long = options.id is not None or named_like(header, ID_NAMES) is not None
+    return "wide" if is_header and not is_long else TABLE
 
 
 def _entries(

@@ -1,4 +1,5 @@
-"""Makes a `SeriesInspection` of a forecaster: one window, its forecast, its attention.
+"""Makes a `SeriesInspection` of a forecaster: one window, its forecast, its attention; and a
+`ReadSeries` for the inspection of a classifier or a regressor.
 
 What a covariate did is the forecast with the covariate held still: in the whole window it has the
 value that it had last before the forecast, a fact of the calendar its mean.
@@ -12,14 +13,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..data.codecs.series import NumberColumn
 from ..data.series import Series
 from ..data.times import TimeProblem, parse_times, time_texts
 from ..data.windows import Windows
 from ..errors import DataError
 from ..inspection.attention import AttentionTrace, trace_forward
-from ..inspection.series import CLASS_VECTOR, Band, SeriesInspection, SeriesWindow, Span
+from ..inspection.series import (
+    CLASS_VECTOR,
+    Band,
+    ReadSeries,
+    SeriesInspection,
+    SeriesWindow,
+    Span,
+)
 from ..models import FAMILIES
 from ..tasks.forecast_inputs import CALENDAR
+from ..tasks.series_inputs import AnySeries, SeriesInputs
 from .series_files import SeriesRow
 
 if TYPE_CHECKING:
@@ -64,6 +74,38 @@ def inspect_series(
         _written(model) if any(part.kind != "encoder" for part in parts) else [],
         [part for part in parts if part.kind == "encoder"],
         [part for part in parts if part.kind != "encoder"],
+    )
+
+
+def series_read(
+    inputs: SeriesInputs, value: AnySeries, encoded: np.ndarray, model: Any, attends: bool
+) -> ReadSeries | None:
+    """The series of an inspection, with its columns of numbers; None if it has no such column.
+
+    Args:
+        model: the settings of the model.
+        attends: whether the model has attention, which reads patches.
+    """
+    series = inputs.as_series(value)
+    numbers = {
+        column.name: values
+        for column, values in zip(inputs.series.columns, series.values.T, strict=True)
+        if isinstance(column, NumberColumn)
+    }
+    if not numbers:
+        return None
+    times = series.times
+    is_counted = times.dtype.kind != "M" and series.start == 0
+    spans: list[Span] = inputs.spans(encoded, model) if attends else []
+    has_class_vector = attends and model.input.class_vector
+    return ReadSeries(
+        series.name,
+        list(numbers),
+        time_texts(times + 1 if is_counted else times),
+        [[None if np.isnan(x) else float(x) for x in values] for values in numbers.values()],
+        [CLASS_VECTOR, *spans] if has_class_vector else spans,
+        0 if getattr(model, "pooling", None) == "first" else None,
+        (series.name,) if series.name else (),
     )
 
 

@@ -274,6 +274,31 @@ def _trace(model: nn.Module, part: _Part, layer: int, attended: Attended) -> Att
     return replace(trace, scale=None)
 
 
+def first_elements(part: AttentionTrace, n: int) -> AttentionTrace:
+    """The attention within the first `n` elements of a sequence; those after them are padding."""
+    if part.weights.shape[1] <= n:
+        return part
+    return replace(
+        part,
+        weights=part.weights[:, :n, :n],
+        **{name: getattr(part, name)[:, :n] for name in ("query", "key", "value")},
+    )
+
+
+def rollout(parts: Sequence[AttentionTrace]) -> np.ndarray | None:
+    """How much each element draws on each other through all layers (R, R); None without layers.
+
+    The product over layers of the mean over heads plus the identity, rows adding up to 1
+    (Abnar and Zuidema, 2020).
+    """
+    product: np.ndarray | None = None
+    for part in parts:
+        mixed = part.weights.mean(0) + np.eye(part.weights.shape[1])
+        mixed = mixed / mixed.sum(-1, keepdims=True)
+        product = mixed if product is None else mixed @ product
+    return product
+
+
 def product_weights(part: AttentionTrace) -> np.ndarray:
     """`softmax(scale * query key^T)`, with later columns masked if the part is causal."""
     scores = (part.scale or 1.0) * part.query @ part.key.transpose(0, 2, 1)

@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..search import SearchConfig
 from ..search.trace import SearchTrace
 from ..text import Tokenizer
-from .attention import ForwardTrace, trace_forward
+from .attention import ForwardTrace, first_elements, trace_forward
 from .hypothesis import TextHypothesis, trace_to_dict
 from .inspection import InspectedOutput, Inspection, RunSummary
 
@@ -135,10 +135,12 @@ def inspect_elements(
     """The inspection of any input by an encoder.
 
     Args:
-        names: a name for each element of the sequence that the encoder reads.
+        names: a name for each element of the sequence that the encoder reads, without padding at
+            its end.
         begin: the name of the begin token; empty without one.
     """
-    forward = trace_forward(model, batch)
+    forward, n = trace_forward(model, batch), len(names)
+    embedding, codes = forward.inputs.get("source", (None, None))
     return Inspection(
         task,
         text,
@@ -146,8 +148,8 @@ def inspect_elements(
         list(outputs),
         background,
         begin,
-        forward.parts,
-        forward.inputs.get("source"),
+        [first_elements(part, n) for part in forward.parts],
+        None if embedding is None else (embedding[:n], None if codes is None else codes[:n]),
     )
 
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from .attention import AttentionTrace, AttentionType, Inputs
 from .html_page import Page
 from .hypothesis import TextHypothesis
 from .serialize import LIMIT, dumped, to_json_tree
+
+if TYPE_CHECKING:
+    from .series import ReadSeries
 
 Selection = int | Literal["mean"]
 """One layer or head, from 0 or from -1 backwards, or the mean of all."""
@@ -70,7 +73,7 @@ class AttentionMap:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A text, its outputs, and how the model computed them.
+    """A text or a series, its outputs, and how the model computed them.
 
     Attributes:
         kind: the task of the run.
@@ -82,6 +85,7 @@ class Inspection:
         begin: the readable begin token, before the first output token.
         encoder: attention within the text.
         trace: every step of the search, with the text of its candidates.
+        series: the series, if that is what the model reads; its tokens are patches of steps.
     """
 
     kind: str
@@ -94,6 +98,7 @@ class Inspection:
     inputs: Inputs | None = field(default=None, repr=False)
     search: Plain | None = None
     trace: Plain | None = field(default=None, repr=False)
+    series: "ReadSeries | None" = field(default=None, repr=False)
 
     def map(
         self,

@@ -173,6 +173,7 @@ def _tree(inspection: "Inspection", packing: Packing, limit: int) -> Plain:
         "trace": i.trace,
         "positions": background.positions,
         "training": {"rows": background.rows} if background.rows else None,
+        "series": None if i.series is None else i.series.to_dict(i.encoder),
     }
 
 

@@ -1,7 +1,8 @@
-"""`SeriesInspection`: one window of a series, its forecast and attention, as plain data.
+"""Series as plain data for pages: `SeriesInspection`, a window with its forecast and attention, and
+`ReadSeries`, a whole series whose label or value was predicted.
 
-`inference/series_inspection.py` computes it. The page, the size limit and the attention layers are
-those of `Inspection`; patches of steps take the place of tokens.
+`inference/series_inspection.py` computes them. The page, the size limit and the attention layers
+are those of `Inspection`; patches of steps take the place of tokens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 
 from ..view.inspection import inspection_page
-from .attention import AttentionTrace
+from .attention import AttentionTrace, rollout
 from .html_page import Page
 from .inspection import Plain, RunSummary
 from .serialize import FORMAT, LIMIT, Packing, dumped, fitted
@@ -61,6 +62,33 @@ class SeriesWindow:
 
 
 @dataclass(frozen=True)
+class ReadSeries:
+    """A series that a classifier or a regressor has read, in the units of the data.
+
+    Attributes:
+        columns: the columns of numbers.
+        times: of the steps, as ISO text, or numbers from 1.
+        values: by column; None where a value is missing.
+        patches: the steps of each patch that an encoder reads; none without attention.
+        pooled: the patch from whose state the output is computed; None if it is the mean of all.
+        names: the series that the data have.
+    """
+
+    series: str
+    columns: list[str]
+    times: list[str]
+    values: list[list[float | None]] = field(repr=False)
+    patches: list[Span] = field(repr=False)
+    pooled: int | None = None
+    names: tuple[str, ...] = ()
+
+    def to_dict(self, parts: Sequence[AttentionTrace]) -> Plain:
+        """Plain data, with the rollout of the attention layers."""
+        names = {"series": self.names, "columns": ()}
+        return {**asdict(self), "names": names, "rollout": rollout(parts)}
+
+
+@dataclass(frozen=True)
 class SeriesInspection:
     """A forecast, and how the model computed it.
 
@@ -83,17 +111,8 @@ class SeriesInspection:
     decoder: list[AttentionTrace] = field(default_factory=list, repr=False)
 
     def rollout(self) -> np.ndarray | None:
-        """How much each patch draws on each other through all layers (R, R); None without layers.
-
-        The product over layers of the mean over heads plus the identity, rows adding up to 1
-        (Abnar and Zuidema, 2020).
-        """
-        product: np.ndarray | None = None
-        for part in self.encoder:
-            mixed = part.weights.mean(0) + np.eye(part.weights.shape[1])
-            mixed = mixed / mixed.sum(-1, keepdims=True)
-            product = mixed if product is None else mixed @ product
-        return product
+        """How much each patch draws on each other through all layers, as `attention.rollout`."""
+        return rollout(self.encoder)
 
     def plain_window(self) -> Plain:
         """The window as plain data."""

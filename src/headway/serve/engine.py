@@ -27,6 +27,8 @@ from .schema import AttentionResponse, GenerationResponse, HypothesisResponse, T
 
 Verb = Literal["translate", "score", "predict", "generate", "fill", "embed", "forecast", "inspect"]
 Depth = Literal["mean", "all"]
+LABELLED = "series"
+"""The column of series that have a label or a value."""
 DIGITS = 5  # of attention weights
 PLAIN: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
 RESPONSES: Mapping[Verb, TypeAdapter[Any]] = {
@@ -80,7 +82,7 @@ class BatchKey:
 
 @dataclass(frozen=True, eq=False)
 class SeriesItem:
-    """One series to forecast or to inspect.
+    """One series to forecast, to predict for or to inspect.
 
     Attributes:
         field: its name in messages.
@@ -120,9 +122,8 @@ class Engine:
 
         Args:
             items: `TranslationItem` to translate, or to inspect with a translation model;
-                `SeriesItem` to forecast, or to inspect with a model of series; pairs of texts to
-                score; numbers and prompts to generate; else texts, or inputs of the run's
-                predictions.
+                `SeriesItem` for a model of series; pairs of texts to score; numbers and prompts to
+                generate; else texts, or inputs of the run's predictions.
 
         Raises:
             HeadwayError: an item cannot be answered.
@@ -161,7 +162,8 @@ class Engine:
         return scored
 
     def _predict(self, key: BatchKey, items: Sequence[Any]) -> list[dict[str, Any]]:
-        return [self.trained.to_dict(prediction) for prediction in self.trained.predict(items)]
+        inputs = [item.row[LABELLED] if isinstance(item, SeriesItem) else item for item in items]
+        return [self.trained.to_dict(prediction) for prediction in self.trained.predict(inputs)]
 
     def _generate(
         self, key: BatchKey, items: Sequence[tuple[int, str]]
@@ -214,6 +216,11 @@ class Engine:
             inspection = self._search(key, item)
         elif self.trained.reads_series:
             inspection = self.trained.inspect(item.row, key.column, key.at, item.names)
+        elif isinstance(item, SeriesItem):
+            inspection = self.trained.inspect(item.row[LABELLED])
+            if inspection.series is not None:
+                series = replace(inspection.series, names=item.names)
+                inspection = replace(inspection, series=series)
         else:
             inspection = self.trained.inspect(item)
         background = inspection.background

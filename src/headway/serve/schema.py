@@ -131,14 +131,23 @@ class Input(_Request):
 
 
 Covariates = dict[str, list[float | str | None]]
+Steps = list[float | list[float | None] | None]
+STEPS = "with a number for each step, or a list of the numbers of all columns; null where missing."
+CSV = "In place of `series`: the text of a CSV file, with a header line."
 
 
 class PredictRequest(_Request):
-    """Texts to predict labels, tags, answers or values for."""
+    """Texts, or series, to predict labels, tags, answers or values for."""
 
-    texts: list[str | Input] = Field(
-        min_length=1, description="Texts, or objects for a model that reads two texts."
+    texts: list[str | Input] | None = Field(
+        default=None,
+        min_length=1,
+        description="Texts, or objects for a model that reads two texts.",
     )
+    series: list[Steps] | None = Field(
+        default=None, min_length=1, description=f"For a model of series: lists, each {STEPS}"
+    )
+    csv: str | None = Field(default=None, description=CSV)
     model: Model = None
 
 
@@ -202,9 +211,6 @@ class SeriesInput(_Request):
     )
 
 
-CSV = "In place of `series`: the text of a CSV file, with a header line."
-
-
 class ForecastRequest(_Request):
     """Series to forecast."""
 
@@ -220,7 +226,7 @@ class ForecastRequest(_Request):
 
 @with_search_settings("inspect")
 class InspectRequest(SearchRequest):
-    """One text to inspect, or a series for a model that forecasts.
+    """One text or series to inspect.
 
     Constraints and search settings are for translation models. Returns as many outputs as the beam
     is wide unless `n_best` is set.
@@ -230,7 +236,11 @@ class InspectRequest(SearchRequest):
         default=None, description="The text, or an object for a model that reads two texts."
     )
     model: Model = None
-    series: SeriesInput | None = Field(default=None, description="The series to forecast.")
+    series: SeriesInput | Steps | None = Field(
+        default=None,
+        description="The series to forecast; for a model that predicts labels or values a list "
+        + STEPS,
+    )
     csv: str | None = Field(default=None, description=CSV)
     name: str | None = Field(default=None, description="Which series of the CSV text; the first.")
     column: str | None = Field(default=None, description="Which column to look at; the first.")
@@ -427,7 +437,10 @@ class InspectionResponse(BaseModel):
     trace: dict[str, Any] | None = Field(description="Every step of the search.")
     positions: dict[str, Any] | None = Field(description="How the model encodes positions.")
     forecast: dict[str, Any] | None = Field(
-        default=None, description="For a series: its window, forecast, intervals and patches."
+        default=None, description="For a forecast: its window, intervals and patches."
+    )
+    series: dict[str, Any] | None = Field(
+        default=None, description="For a series with a label or value: its values and patches."
     )
     training: None = Field(description="Always null; the training log is at /training.")
 
@@ -476,7 +489,8 @@ class ModelInfo(BaseModel):
     )
     series: dict[str, Any] | None = Field(
         default=None,
-        description="Of a model that forecasts: columns, covariates, history, horizon, frequency.",
+        description="Of a model of series: its columns; of forecasts also covariates, history, "
+        "horizon and frequency, of others the numbers of steps in training.",
     )
 
 

@@ -3,11 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..data.codecs.series import NumberColumn
+from ..data.frequency import Frequency
+from ..data.series import Series
 from ..inference.forecaster import Forecaster
+from ..inference.predictor import SequencePredictor
 from ..inference.series_files import Cell, SeriesRow, list_series, text_series
-from .engine import SeriesItem
+from .engine import LABELLED, SeriesItem
 from .limits import InvalidRequest, Limits, as_invalid_request, check_number
-from .schema import SeriesInput
+from .schema import SeriesInput, Steps
 
 SERIES_FIELDS = ("series", "csv", "name", "column", "at")
 """Fields of an inspection that only a model of series has."""
@@ -43,28 +49,20 @@ class SeriesRequests:
         Args:
             name: which of several; by default the first.
         """
-        items = self._read(given, csv)
-        names = tuple(item.row["target"].name for item in items)
-        if name is not None and name not in names:
-            known = ", ".join(filter(None, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
-            expected = f"expected one of {known}" if known else "the one there is has no name"
-            raise InvalidRequest(f"name: there is no such series; {expected}", "name")
-        item = items[names.index(name)] if name is not None else items[0]
-        return SeriesItem(CSV if csv is not None else "series", item.row, names)
+        return _chosen(self._read(given, csv), csv, name, "target")
 
     def _read(self, given: Sequence[SeriesInput] | None, csv: str | None) -> list[SeriesItem]:
-        if (given is None) == (csv is None):
-            raise InvalidRequest("send series, or the text of a file as csv, not both", "series")
+        check_one_source(given, csv)
         if csv is not None:
             return self._of_text(csv)
         assert given is not None
         check_number(self.limits, given, "series")
-        self._check_steps(sum(map(_n_steps, given)), "series")
+        check_steps(self.limits, sum(map(_n_steps, given)), "series")
         return [self._of_lists(one, f"series[{i}]") for i, one in enumerate(given)]
 
     def _of_text(self, csv: str) -> list[SeriesItem]:
         task = self.trained.task
-        self._check_steps(csv.count("\n"), CSV)
+        check_steps(self.limits, csv.count("\n"), CSV)
         with as_invalid_request(CSV):
             rows, places = text_series(
                 csv, CSV, self.trained.config.data, task.codecs, self.limits.steps
@@ -118,13 +116,117 @@ class SeriesRequests:
             raise InvalidRequest(f"{field} has {problem}; expected {expected}", field)
         return {name: given[name] for name in names}
 
-    def _check_steps(self, number: int, field: str) -> None:
-        if number > self.limits.steps:
-            raise InvalidRequest(
-                f"{field} has {number} steps and at most {self.limits.steps} are allowed; send the "
-                "last ones, or several requests",
-                field,
+
+class LabelledSeriesRequests:
+    """Makes series of requests for labels and values."""
+
+    def __init__(self, trained: SequencePredictor[Any], limits: Limits) -> None:
+        self.trained, self.limits = trained, limits
+        self._codec = trained.task.inputs.series
+
+    def items(self, given: Sequence[Steps] | None, csv: str | None) -> list[SeriesItem]:
+        """The series of a request, which the model can read.
+
+        Raises:
+            InvalidRequest: a limit is exceeded, or the model cannot read a series.
+        """
+        items = self._read(given, csv)
+        for item in items:
+            self._check(item, item.field if csv is None else CSV)
+        return items
+
+    def chosen(self, given: Steps | None, csv: str | None, name: str | None) -> SeriesItem:
+        """The one series of an inspection, as `SeriesRequests.chosen`."""
+        lists = None if given is None else [given]
+        item = _chosen(self._read(lists, csv, "series"), csv, name, LABELLED)
+        self._check(item, item.field)
+        return item
+
+    def _read(
+        self, given: Sequence[Steps] | None, csv: str | None, field: str = "series[{}]"
+    ) -> list[SeriesItem]:
+        check_one_source(given, csv)
+        if csv is not None:
+            return self._of_text(csv)
+        assert given is not None
+        check_number(self.limits, given, "series")
+        check_steps(self.limits, sum(map(len, given)), "series")
+        items = []
+        for i, steps in enumerate(given):
+            name = field.format(i)
+            items.append(SeriesItem(name, {LABELLED: self._of_lists(steps, name)}))
+        return items
+
+    def _of_text(self, csv: str) -> list[SeriesItem]:
+        with as_invalid_request(CSV):
+            codecs = {LABELLED: self._codec}
+            rows, places = text_series(
+                csv, CSV, self.trained.config.data, codecs, self.limits.steps
             )
+        check_number(self.limits, rows, CSV)
+        check_steps(self.limits, sum(len(row[LABELLED]) for row in rows), CSV)
+        return [SeriesItem(place, row) for place, row in zip(places, rows, strict=True)]
+
+    def _of_lists(self, steps: Steps, field: str) -> Series:
+        """The series of a list with a number or a list of numbers for each step."""
+        names = self._codec.names
+        if not all(isinstance(column, NumberColumn) for column in self._codec.columns):
+            raise InvalidRequest("this model reads categories too; send the series as csv", field)
+        if not steps:
+            raise InvalidRequest(f"{field} has no steps; give at least one", field)
+        is_row = len(names) > 1 or isinstance(steps[0], list)
+        for number, step in enumerate(steps):
+            if (len(step) if isinstance(step, list) else None) != (len(names) if is_row else None):
+                raise InvalidRequest(_unfit(step, f"{field}[{number}]", names, is_row), field)
+        cells = np.array(steps, np.float64).reshape(len(steps), -1)  # None becomes NaN
+        return Series("", names, cells, 0, Frequency("step"))
+
+    def _check(self, item: SeriesItem, field: str) -> None:
+        with as_invalid_request(field):
+            self.trained.task.inputs.check(item.row[LABELLED], item.field)
+
+
+def check_one_source(given: Sequence[Any] | None, csv: str | None) -> None:
+    """Refuses a request with both lists and a file, or with neither."""
+    if (given is None) == (csv is None):
+        raise InvalidRequest("send series, or the text of a file as csv, not both", "series")
+
+
+def check_steps(limits: Limits, number: int, field: str) -> None:
+    """Refuses more steps than a request may have."""
+    if number > limits.steps:
+        raise InvalidRequest(
+            f"{field} has {number} steps and at most {limits.steps} are allowed; send the "
+            "last ones, or several requests",
+            field,
+        )
+
+
+def _unfit(step: Any, where: str, names: Sequence[str], is_row: bool) -> str:
+    """The message for a step that does not have the columns of the training data."""
+    got = "is no list"
+    if isinstance(step, list):
+        got = f"is a list of {len(step)}" if is_row else "is a list where others are numbers"
+    columns = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    number = f"a list of {len(names)} numbers" if is_row else "a number"
+    return f"{where} {got}; expected {number} for each step: {columns}"
+
+
+def _chosen(
+    items: Sequence[SeriesItem], csv: str | None, name: str | None, column: str
+) -> SeriesItem:
+    """The series of a name, or the first, with the names of all.
+
+    Args:
+        column: of the data, whose name a series has.
+    """
+    names = tuple(item.row[column].name for item in items)
+    if name is not None and name not in names:
+        known = ", ".join(filter(None, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+        expected = f"expected one of {known}" if known else "the one there is has no name"
+        raise InvalidRequest(f"name: there is no such series; {expected}", "name")
+    item = items[names.index(name)] if name is not None else items[0]
+    return SeriesItem(CSV if csv is not None else "series", item.row, names)
 
 
 _FIELDS = {"target": "columns", "past": "past", "known": "known", "static": "static"}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, get_args
 
+from ..data.config import reads_series
 from ..errors import ConfigError, RunError
 from ..inference.base import TrainedModel
 from ..inference.engines import OWN, engine_module
@@ -21,7 +22,7 @@ from ..inspection.build import BLANK
 from ..models import FAMILIES
 from ..search import SETTINGS, SearchConfig, Setting
 from . import schema
-from .engine import BatchKey, Verb
+from .engine import LABELLED, BatchKey, Verb
 from .example_input import example_inputs
 from .limits import (
     SHORTEN,
@@ -32,7 +33,7 @@ from .limits import (
     check_number,
 )
 from .run_status import ServedRun
-from .series_requests import SERIES_FIELDS, SeriesRequests
+from .series_requests import CSV, SERIES_FIELDS, LabelledSeriesRequests, SeriesRequests
 from .translation_requests import TEXT, TranslationRequests, has_constraints
 
 SEARCHED = tuple(
@@ -141,6 +142,13 @@ class RequestValidator(ServedRun):
     def predict(self, request: schema.PredictRequest) -> ValidatedRequest:
         """A valid request for predictions."""
         self._check_verb("predict")
+        if self._reads_labelled:
+            return self._predict_series(request)
+        if request.series is not None or request.csv is not None:
+            field = CSV if request.series is None else "series"
+            raise InvalidRequest(f"model {self.name!r} reads texts; send texts", field)
+        if request.texts is None:
+            raise InvalidRequest("texts is missing", "texts")
         check_number(self.limits, request.texts, "texts")
         inputs = [self._input(value, f"texts[{i}]") for i, value in enumerate(request.texts)]
         return ValidatedRequest(
@@ -190,6 +198,10 @@ class RequestValidator(ServedRun):
             self._refuse_fields(request, SEARCHED, "a search")
         if self.trained.reads_series:
             self._refuse_fields(request, (TEXT,), "a model of texts")
+            return self._inspect_window(request)
+        if self._reads_labelled:
+            self._refuse_fields(request, (TEXT,), "a model of texts")
+            self._refuse_fields(request, ("column", "at"), "a model that forecasts")
             return self._inspect_series(request)
         self._refuse_fields(request, SERIES_FIELDS, "a model of series")
         if request.text is None:
@@ -213,10 +225,38 @@ class RequestValidator(ServedRun):
         items = self._series.items(request.series, request.csv, horizon)
         steps = self.trained.task.inputs.n_steps * -(-horizon // trained)
         key = BatchKey(self.name, "forecast", horizon=horizon)
-        field = "csv" if request.series is None else "series[{}]"
+        field = CSV if request.series is None else "series[{}]"
         return ValidatedRequest(key, list(items), [steps] * len(items), field=field)
 
+    @property
+    def _reads_labelled(self) -> bool:
+        """Whether the model predicts a label or a value of a series."""
+        return reads_series(self.trained.task.columns) and not self.trained.reads_series
+
+    def _predict_series(self, request: schema.PredictRequest) -> ValidatedRequest:
+        if request.texts is not None:
+            raise InvalidRequest(f"model {self.name!r} reads series; send series or csv", "texts")
+        items = self._labelled.items(request.series, request.csv)
+        lengths = [len(item.row[LABELLED]) for item in items]
+        field = CSV if request.series is None else "series[{}]"
+        return ValidatedRequest(BatchKey(self.name, "predict"), items, lengths, field=field)
+
     def _inspect_series(self, request: schema.InspectRequest) -> ValidatedRequest:
+        if isinstance(request.series, schema.SeriesInput):
+            raise InvalidRequest(
+                "series is an object, which is for forecasts; send a list with a number, or a list "
+                "of numbers, for each step",
+                "series",
+            )
+        item = self._labelled.chosen(request.series, request.csv, request.name)
+        key = BatchKey(self.name, "inspect", size=self.limits.inspection)
+        return ValidatedRequest(key, [item], [len(item.row[LABELLED])], field=item.field)
+
+    def _inspect_window(self, request: schema.InspectRequest) -> ValidatedRequest:
+        if isinstance(request.series, list):
+            raise InvalidRequest(
+                "series is a list; for a forecast send an object with values or columns", "series"
+            )
         given = None if request.series is None else [request.series]
         item = self._series.chosen(given, request.csv, request.name)
         key = BatchKey(
@@ -265,7 +305,7 @@ class RequestValidator(ServedRun):
     @cached_property
     def _example(self) -> list[str] | None:
         """The first example that can be inspected; each text of it is of interest."""
-        if self.trained.reads_series:
+        if reads_series(self.trained.task.columns):
             own: list[str] | None = self.trained.example()
             return own
         try:
@@ -288,6 +328,10 @@ class RequestValidator(ServedRun):
     @cached_property
     def _series(self) -> SeriesRequests:
         return SeriesRequests(self.trained, self.limits)
+
+    @cached_property
+    def _labelled(self) -> LabelledSeriesRequests:
+        return LabelledSeriesRequests(self.trained, self.limits)
 
     @cached_property
     def _text_encoder(self) -> TextEncoder:

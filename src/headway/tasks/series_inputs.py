@@ -170,12 +170,14 @@ class SeriesInputs(Inputs):
         return f"{name}: {self._text(encoded)}" if name else self._text(encoded)
 
     def element_names(self, encoded: np.ndarray, model: Any) -> list[str]:
-        """The first and last step of each patch, from 1; empty for patches of padding."""
-        config: Any = model.input
-        length, [size] = len(encoded), self.vectors.size
-        spans = config.spans(max(length, size))
-        names = [_range(first, last, length) for first, last in spans]
-        return [CLASS_VECTOR, *names] if config.class_vector else names
+        """The first and last step of each patch, from 1."""
+        names = [_range(first + 1, last + 1) for first, last in self.spans(encoded, model)]
+        return [CLASS_VECTOR, *names] if model.input.class_vector else names
+
+    def spans(self, encoded: np.ndarray, model: Any) -> list[tuple[int, int]]:
+        """The first and last step of each patch, from 0, without the class vector."""
+        spans: list[tuple[int, int]] = model.input.spans(len(encoded))
+        return spans
 
     def from_text(self, text: str) -> None:
         """None: the text has a few values only."""
@@ -193,9 +195,10 @@ class SeriesInputs(Inputs):
 
     def encode(self, values: Sequence[AnySeries]) -> list[np.ndarray]:
         """The encoding of each series (T, width)."""
-        return self.series.encode_batch([self._as_series(value) for value in values])
+        return self.series.encode_batch([self.as_series(value) for value in values])
 
-    def _as_series(self, value: AnySeries) -> Series:
+    def as_series(self, value: AnySeries) -> Series:
+        """A series as it is; values become one without a name and with numbered steps."""
         if isinstance(value, Series):
             return value
         values = np.asarray(value, np.float64).reshape(len(value), -1)
@@ -211,10 +214,9 @@ class SeriesInputs(Inputs):
         return _padded(flat, lengths, self.facts.has_gaps)
 
 
-def _range(first: int, last: int, length: int) -> str:
-    """The steps of a patch, counted from 1; empty beyond the end of the series."""
-    first, last = first + 1, min(last + 1, length)
-    return "" if first > length else str(first) if first == last else f"{first}–{last}"
+def _range(first: int, last: int) -> str:
+    """The steps of a patch."""
+    return str(first) if first == last else f"{first}–{last}"
 
 
 def warp(steps: np.ndarray, strength: float, rng: np.random.Generator) -> np.ndarray:

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from labelled_series import SHORTEST, example, make_labelled_runs, run_text, ts_line, ts_text
 from viewed_series import FILE, HISTORY, HORIZON, PATCH, STEPS, make_forecast_runs
 
 import headway
+from headway.data.frequency import Frequency
 from headway.data.series import Series
 from headway.errors import DataError
 from headway.inference.series_files import corpora_of, read_series
@@ -180,3 +182,53 @@ def test_the_report_has_the_last_window(models, folder):
         assert models["plain"].example() is None
     finally:
         (folder / "away.csv").rename(folder / FILE)
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("labelled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
+        make_labelled_runs(folder)
+    return folder
+
+
+def test_a_classified_series_is_that_of_the_data(labelled):
+    values, _, _ = example(100)
+    looked = headway.load(labelled / "classes").inspect(values)
+    read = looked.series
+    assert (read.columns, read.times) == (["1", "2"], [str(n + 1) for n in range(len(values))])
+    assert read.values[0] == [None if np.isnan(x) else x for x in values[:, 0]]
+    assert read.patches == [(step, step) for step in range(len(values))]
+    assert (read.pooled, looked.encoder[0].weights.shape[1]) == (None, len(values))
+
+
+def test_times_and_names_are_those_of_a_series(labelled):
+    values, _, _ = example(100)
+    hour = np.datetime64("2024-01-01T05:00:00", "s")
+    series = Series("east", ("1", "2"), values, hour, Frequency("h"))
+    read = headway.load(labelled / "values").inspect(series).series
+    assert (read.series, read.names) == ("east", ("east",))
+    assert read.times[:2] == ["2024-01-01 05:00:00", "2024-01-01 06:00:00"]
+    assert read.patches[:2] == [(-1, -1), (0, 3)]
+    assert read.pooled == 0, "the class vector"
+
+
+def test_a_model_without_attention_has_no_patches(labelled):
+    read = headway.load(labelled / "recurrent").inspect(example(100)[0]).series
+    assert (read.patches, read.pooled) == ([], None)
+
+
+def test_padding_of_a_series_that_is_shorter_than_those_of_the_training_data(labelled):
+    """All training series have one length, so shorter ones are padded to it."""
+    lines = [ts_line(example(seed)[0][:SHORTEST], example(seed)[1]) for seed in range(20)]
+    (labelled / "even.ts").write_text(ts_text(lines))
+    settings = run_text("classes").replace("classify-train.ts", "even.ts")
+    (labelled / "even.toml").write_text(settings)
+    config = headway.read_config(labelled / "even.toml", [f"data.root={labelled}"])
+    looked = headway.train(config, labelled / "even").inspect(example(100)[0][:5])
+    assert looked.tokens == ["1", "2", "3", "4", "5"]
+    for part in looked.encoder:
+        assert part.weights.shape[1:] == (5, 5)
+        np.testing.assert_allclose(part.weights.sum(-1), 1.0, rtol=1e-5)
+    assert len(looked.inputs[0]) == 5

@@ -8,7 +8,13 @@ import pytest
 from headway.inspection.attention import AttentionTrace
 from headway.inspection.inspection import RunSummary
 from headway.inspection.serialize import unpacked
-from headway.inspection.series import CLASS_VECTOR, Band, SeriesInspection, SeriesWindow
+from headway.inspection.series import (
+    CLASS_VECTOR,
+    Band,
+    ReadSeries,
+    SeriesInspection,
+    SeriesWindow,
+)
 
 TIMES = ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"]
 
@@ -92,3 +98,13 @@ def test_a_limit_costs_precision_then_layers(limit, precision, left):
 
 def test_the_page_has_the_values():
     assert '"forecast":[4.0]' in inspection().view().html
+
+
+def test_a_series_that_was_read_as_plain_data():
+    read = ReadSeries("shop", ["sales"], TIMES, [[1.0, None, 3.0, 4.0]], [(0, 1), (2, 3)], 0)
+    layers = [part("layers.0", 0, 2, 2)]
+    tree = read.to_dict(layers)
+    assert (tree["series"], tree["columns"], tree["values"]) == ("shop", ["sales"], read.values)
+    assert (tree["patches"], tree["pooled"]) == ([(0, 1), (2, 3)], 0)
+    np.testing.assert_allclose(tree["rollout"], (layers[0].weights.mean(0) + np.eye(2)) / 2)
+    assert read.to_dict([])["rollout"] is None

@@ -3,12 +3,19 @@
 import json
 from dataclasses import asdict
 
+import numpy as np
 import pytest
+from labelled_series import example, make_labelled_runs, ts_line, ts_text
 from served_runs import LIMITS
 from starlette.testclient import TestClient
 from viewed_series import FILE, HISTORY, HORIZON
 
-from headway.inference.series_files import corpora_of, read_series
+import headway
+from headway.inference.series_files import as_csv, corpora_of, read_series
+from headway.serve.app import make_app
+from headway.serve.engine import Engine
+from headway.serve.validate import RequestValidator
+from headway.serve.workers import ThreadWorker
 
 TIMES = [f"2024-01-01 {hour:02}:00" for hour in range(24)]
 COLUMNS = {"load": [1.0, None, 3.0] * 8, "sun": [2] * 24}
@@ -206,3 +213,145 @@ def test_one_of_several_series(client):
     assert "expected one of a, b" in refusal(inspect(client, csv=csv, name="c"))[0]
     results = ask(client, csv=csv).json()["results"]
     assert [one["series"] for one in results] == ["a", "a", "b", "b"]
+
+
+# Labels and values
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """The runs `classes` and `values`, loaded."""
+    folder = tmp_path_factory.mktemp("labelled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWAY_CACHE", str(folder / "cache"))
+        make_labelled_runs(folder, "classes", "values")
+    return {name: headway.load(folder / name) for name in ("classes", "values")}
+
+
+@pytest.fixture
+def labels(labelled):
+    """Asks an application with the labelled runs."""
+    pool = ThreadWorker({name: Engine(one) for name, one in labelled.items()})
+    validators = {name: RequestValidator(name, one, LIMITS) for name, one in labelled.items()}
+    with TestClient(make_app(validators, pool, LIMITS)[0]) as asking:
+        yield asking
+    pool.close()
+
+
+def steps_of(values):
+    """Values (T, C) as JSON has them."""
+    return [[None if np.isnan(x) else x for x in step] for step in values.tolist()]
+
+
+EXAMPLES = [example(seed)[0] for seed in (100, 101, 102)]
+
+
+@pytest.mark.parametrize("name", ["classes", "values"])
+def test_served_labels_are_those_of_a_run(labels, labelled, name):
+    model = labelled[name]
+    expected = [model.to_dict(one) for one in model.predict(EXAMPLES)]
+    body = {"model": name, "series": [steps_of(values) for values in EXAMPLES]}
+    response = labels.post("/predict", json=body)
+    assert response.status_code == 200, response.text
+    for got, wanted in zip(response.json()["results"], expected, strict=True):
+        assert got == pytest.approx(wanted, abs=1e-5) if name == "values" else True
+        assert got.get("label") == wanted.get("label")
+    text = ts_text([ts_line(values, "up" if name == "classes" else 0) for values in EXAMPLES])
+    assert labels.post("/predict", json={"model": name, "csv": text}).json() == response.json()
+
+
+def test_a_table_is_one_series(labels, labelled):
+    [series] = [labelled["classes"].task.inputs.as_series(EXAMPLES[0])]
+    expected = labels.post("/predict", json={"model": "classes", "series": [steps_of(EXAMPLES[0])]})
+    csv = as_csv({"target": series})
+    assert csv.startswith("time,1,2\n")
+    got = labels.post("/predict", json={"model": "classes", "csv": csv})
+    assert got.json() == expected.json()
+
+
+def test_an_inspection_has_the_series(labels, labelled):
+    values = EXAMPLES[0]
+    response = labels.post("/inspect", json={"model": "classes", "series": steps_of(values)})
+    tree = response.json()
+    expected = json.loads(labelled["classes"].inspect(values).to_json())
+    assert tree["series"]["values"] == expected["series"]["values"]
+    assert tree["outputs"][0]["text"] == expected["outputs"][0]["text"]
+    assert tree["run"]["name"] == "classes"
+
+
+def test_a_server_describes_models_of_series(labels):
+    [classes, values] = labels.get("/models").json()["models"]
+    assert classes["verbs"] == ["predict", "inspect"]
+    assert classes["inputs"] == ["series"]
+    assert classes["series"]["columns"] == ["1", "2"]
+    assert classes["labels"] == ["down", "up"]
+    assert values["example"][0].startswith("time,1,2\n")
+    response = labels.post("/inspect", json={"model": "values", "csv": values["example"][0]})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "field"),
+    [
+        ({"texts": ["a"]}, "'classes' reads series; send series or csv", "texts"),
+        ({}, "send series, or the text", "series"),
+        ({"series": [[[1, 2]]], "csv": "x"}, "not both", "series"),
+        ({"series": []}, "at least 1 item", "series"),
+        ({"series": [[]]}, "series[0] has no steps", "series[0]"),
+        (
+            {"series": [[[1, 2]], [1, 2]]},
+            "series[1][0] is no list; expected a list of 2",
+            "series[1]",
+        ),
+        (
+            {"series": [[[1, 2], [1]]]},
+            "series[0][1] is a list of 1; expected a list of 2",
+            "series[0]",
+        ),
+        ({"series": [[[1, 2], None]]}, "series[0][1] is no list", "series[0]"),
+        ({"series": [[[None, None]]]}, "series[0]: the series has no values", "series[0]"),
+        ({"series": [[["x", 2]]]}, "valid number", "series[0][0][0]"),
+        ({"series": [[[True, 2]]]}, "valid number", "series[0][0][0]"),
+        ({"series": [[[1e308, 2]]]}, "must not exceed", "series[0]"),
+        ({"series": [{"values": [1]}]}, "valid list", "series[0]"),
+        ({"series": [[[1, 2]]] * 129}, "129 entries and at most", "series"),
+        ({"series": [[[1, 2]] * 100_001]}, "100001 steps and at most 100000", "series"),
+        ({"csv": "time,1,2,3\n1,2,3,4\n"}, "csv", "csv"),
+        ({"csv": "time,1,2\n0,a,1\n1,b,2\n"}, "column '1' has 'a'", "csv"),
+        ({"csv": ts_text(["1,2:3,inf:up"])}, "'inf'", "csv"),
+        ({"csv": ts_text(["1,2:up"])}, "csv:6: 1 dimension where 2", "csv"),
+        ({"csv": ""}, "csv is empty", "csv"),
+        ({"csv": "@data\n"}, "no series", "csv"),
+    ],
+)
+def test_series_that_are_refused(labels, body, message, field):
+    found = refusal(labels.post("/predict", json={"model": "classes", **body}))
+    assert message in found[0]
+    assert found[1] == field
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "field"),
+    [
+        ({"series": {"values": [1.0]}}, "an object, which is for forecasts", "series"),
+        ({"series": [[1, 2]], "at": -1}, "at is for a model that forecasts", "at"),
+        ({"text": "a"}, "text is for a model of texts", "text"),
+        ({"series": [[1, 2]], "name": "x"}, "there is no such series", "name"),
+        ({"series": [[1]]}, "series[0] is a list of 1", "series"),
+    ],
+)
+def test_labelled_inspections_that_are_refused(labels, body, message, field):
+    found = refusal(labels.post("/inspect", json={"model": "classes", **body}))
+    assert message in found[0]
+    assert found[1] == field
+
+
+def test_models_of_texts_and_of_forecasts_take_no_lists(client):
+    asked = {"model": "labels", "series": [[1.0]]}
+    found = refusal(client.post("/predict", json=asked))
+    assert found == ("model 'labels' reads texts; send texts", "series")
+    found = refusal(client.post("/inspect", json={"model": "plain", "series": [1.0, 2.0]}))
+    assert found == (
+        "series is a list; for a forecast send an object with values or columns",
+        "series",
+    )

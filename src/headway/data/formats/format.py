@@ -53,7 +53,7 @@ class SeriesOptions:
 
     Attributes:
         unread: columns that the corpus names for another use, such as labels of a file that is
-            read without them.
+            read without them; the file need not have them.
         most_steps: the most steps that the series of a file may have with those that no row is
             for; None is a generous number.
     """

@@ -85,13 +85,23 @@ def find_layout(
         for column, entry in columns.items()
         if entry is not None
     }
-    unread = [_positions(table, "label", name)[0] for name in options.unread]
-    layout = SeriesLayout(identifier, time, roles, frozenset(unread))
+    layout = SeriesLayout(identifier, time, roles, _unread(table, options))
     _refuse_repeated(table, layout)
     for column in sorted(set(columns) - set(roles), key=lambda column: column in VALUES):
         roles[column] = _found(table, column, layout, is_long)  # values take what is left
     ordered = {column: roles[column] for column in columns}
     return SeriesLayout(identifier, time, ordered, layout.unread, layout.notes)
+
+
+def _unread(table: SeriesTable, options: SeriesOptions) -> frozenset[int]:
+    """The positions of columns that are not read, as far as the table has them."""
+    width = len(table.header)
+    there = [
+        name
+        for name in options.unread
+        if (name in table.header if isinstance(name, str) else 1 <= name <= width)
+    ]
+    return frozenset(_positions(table, "label", name)[0] for name in there)
 
 
 def _positions(table: SeriesTable, role: str, entry: ColumnEntry) -> tuple[int, ...]:

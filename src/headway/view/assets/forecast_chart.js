@@ -1,6 +1,6 @@
 /**
- * A forecast: history, forecast with its intervals, further lines; values under the pointer or by
- * the arrow keys. Missing values are gaps.
+ * A forecast: history, forecast with its intervals, further lines; or a whole series. Values are read
+ * under the pointer or by the arrow keys. Missing values are gaps.
  */
 
 import { el, percent, replace, svg } from "./dom.js";
@@ -22,7 +22,7 @@ export function forecastChart(data, { height = 320, announce = () => {}, picked 
     tabindex: 0,
     role: "application",
     "aria-roledescription": "chart",
-    "aria-label": `${data.title}: history and forecast; arrow keys read the values`,
+    "aria-label": `${data.title}: ${data.horizon ? "history and forecast" : "values"}; arrow keys read the values`,
     style: { "min-height": `${height}px` },
   });
   const readout = el("p", { class: "readout series-readout" });
@@ -47,7 +47,8 @@ export function forecastChart(data, { height = 320, announce = () => {}, picked 
         bands(plane, data),
         shownLines(data, state).map((line) => path(plane, line.values, data.n, lineClass(data, line))),
         path(plane, data.values, 0, "history"),
-        path(plane, [data.values[data.n - 1], ...data.raw.forecast], data.n - 1, "foretold"),
+        data.horizon > 0 &&
+          path(plane, [data.values[data.n - 1], ...data.raw.forecast], data.n - 1, "foretold"),
         mark,
       ),
     );
@@ -158,6 +159,7 @@ function shownLines(data, state) {
 
 /** What a chart says while nothing is pointed at. */
 function summary(data) {
+  if (!data.horizon) return `${data.n} steps, ${data.range.map((value) => data.write(value)).join(" to ")}`;
   const known = (data.raw.truth ?? [])
     .map((value, i) => [value, data.raw.forecast[i], i])
     .filter(([value]) => value !== null);
@@ -209,7 +211,7 @@ class Plane {
       ...shownLines(data, { lines }).map(({ values }) => values),
     ].flat();
     const known = seen.filter((value) => value !== null && Number.isFinite(value));
-    this.ys = ticks(Math.min(...known), Math.max(...known));
+    this.ys = known.length ? ticks(Math.min(...known), Math.max(...known)) : [0, 1];
     this.times = timeTicks(data.times, from, this.to, Math.max(2, Math.floor((width - 70) / LABEL)));
   }
   x(step) {
@@ -244,7 +246,7 @@ function axes(plane, data) {
       svg("text", { x: EDGE.left - 8, y: plane.y(y) + 4, "text-anchor": "end" }, tickLabel(y, digits)),
     ]),
     plane.times.map(({ at, label }) => timeTick(plane.x(at), bottom, label)),
-    svg("path", { class: "now", d: `M${now} ${EDGE.top}V${bottom}` }),
+    data.horizon > 0 && svg("path", { class: "now", d: `M${now} ${EDGE.top}V${bottom}` }),
   ].flat(2);
 }
 

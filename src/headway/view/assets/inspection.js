@@ -2,7 +2,7 @@
 
 import { Part, meanGrid } from "./attention.js";
 import { Grid } from "./grid.js";
-import { SeriesWindow } from "./series_window.js";
+import { SeriesWindow, wholeSeries } from "./series_window.js";
 import { rowOf, unpack } from "./tensor.js";
 
 /** Order and names of the types of attention. */
@@ -17,12 +17,18 @@ export class Inspection {
     this.source = this.raw.source ?? { text: "", tokens: [] };
     this.outputs = this.raw.outputs ?? [];
     this.begin = this.raw.begin ?? "";
-    /** The window of a series, if that is what was looked at. */
-    this.window = this.raw.forecast ? new SeriesWindow(this.raw.forecast) : null;
+    /** The window of a series, or the first column of a whole one, if that is what was looked at. */
+    this.window = this.raw.forecast ? new SeriesWindow(this.raw.forecast) : this.channel(0);
     /** @type {Map<string, Part[]>} */
     this.known = new Map();
     this.means = new Map();
     this.read = new Map();
+  }
+
+  /** A column of a series whose label or value was predicted; the first if there is no such. */
+  channel(index) {
+    const { series } = this.raw;
+    return series ? wholeSeries(series, index in series.columns ? index : 0) : null;
   }
 
   /** The output of an index; the best one if there are fewer. @param {number} index */

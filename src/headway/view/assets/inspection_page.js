@@ -8,6 +8,7 @@ import { livePanel } from "./live.js";
 import { outputsView } from "./outputs_view.js";
 import { whenColoursChange } from "./paint.js";
 import { positionsView } from "./positions_view.js";
+import { seriesView } from "./series_view.js";
 import { stepsView } from "./steps_view.js";
 import { Store } from "./store.js";
 import { trainingView } from "./training_view.js";
@@ -22,11 +23,12 @@ import { treeView } from "./tree_view.js";
 
 /** Tabs: name, view, and whether an inspection has data for it. */
 const VIEWS = {
-  forecast: ["Forecast", forecastView, (it) => it.window],
+  forecast: ["Forecast", forecastView, (it) => it.raw.forecast],
+  series: ["Series", seriesView, (it) => it.raw.series],
   outputs: ["Outputs", outputsView, (it) => it.outputs.length > 0 && !it.window],
   search: ["Search", treeView, (it) => it.raw.trace || it.raw.search],
   attention: ["Attention", attentionView, (it) => !it.window || it.kinds(0).length],
-  steps: ["Step by step", stepsView, (it) => !it.window],
+  steps: ["Step by step", stepsView, (it) => !it.raw.forecast],
   positions: ["Positions", positionsView, () => true],
   training: ["Training", trainingView, (it) => app.live || it.raw.training?.rows?.length],
 };
@@ -52,7 +54,8 @@ function views() {
   const { inspection } = app;
   const { isEmpty } = inspection;
   if (isEmpty && app.live?.isSeries()) return ["training"];
-  return Object.keys(VIEWS).filter((id) => (isEmpty ? id !== "forecast" : VIEWS[id][2](inspection)));
+  const ofSeries = ["forecast", "series"];
+  return Object.keys(VIEWS).filter((id) => (isEmpty ? !ofSeries.includes(id) : VIEWS[id][2](inspection)));
 }
 
 function viewName() {
@@ -151,6 +154,7 @@ function drawHead() {
     replace(
       byId("which"),
       outputs.length > 1 &&
+        !inspection.window &&
         select("Output", list, String(at), (value) => store.set({ output: Number(value) })),
     ),
   );

@@ -5,20 +5,21 @@ import { KINDS } from "./inspection.js";
 const MOST = 26; // strips that are shown at once
 
 /**
- * The patch that is looked from. `row` is null for the mean over all rows.
+ * The patch that is looked from. `row` is null for the mean over all rows; `id` is empty and `span`
+ * null for the output as a whole.
  * @typedef {{id: string, kind: string, row: number|null, span: [number, number]|null}} Query
  * @typedef {{id: string, label: string, isLayer: boolean, layer: string, head: string,
  *   weights: () => ArrayLike<number>}} Strip
  */
 
-/** What an id such as `encoder 3` names; the whole forecast unless there is such a patch. */
+/** What an id such as `encoder 3` names; all that is shown unless there is such a patch. */
 export function queryOf(inspection, id) {
   const { window } = inspection;
   const [kind, text] = id.split(" ");
   const spans = kind === "encoder" ? window.raw.patches : kind === "cross" ? window.raw.written : [];
   const row = Number(text);
   if (spans[row] && inspection.kinds(0).includes(kind)) return { id, kind, row, span: spans[row] };
-  return { id: "", kind: inspection.kinds(0)[0], row: null, span: null };
+  return { id: "", kind: inspection.kinds(0)[0], row: window.raw.pooled ?? null, span: null };
 }
 
 /** The id of the patch at a step: one that is written if a decoder writes there. */

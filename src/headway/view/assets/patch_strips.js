@@ -124,7 +124,7 @@ export function patchStrips(data, on) {
   function drawValues() {
     const bottom = VALUES - EDGE.bottom;
     const known = [...data.values.slice(0, data.n), ...data.raw.forecast].filter((v) => v !== null);
-    const [low, high] = [Math.min(...known), Math.max(...known)];
+    const [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
     const y = (value) => bottom - 6 - ((value - low) / (high - low || 1)) * (bottom - 14);
     const weights = rows.find(({ strip }) => strip === state.chosen)?.weights ?? [];
     const peak = Math.max(...Array.from(weights));
@@ -158,15 +158,15 @@ export function patchStrips(data, on) {
         frames(bottom),
         [
           ["history", data.values.slice(0, data.n), 0],
-          ["foretold", [data.values[data.n - 1], ...data.raw.forecast], data.n - 1],
-        ].map(([css, values, first]) =>
+          data.horizon > 0 && ["foretold", [data.values[data.n - 1], ...data.raw.forecast], data.n - 1],
+        ].filter(Boolean).map(([css, values, first]) =>
           svg("path", {
             class: `series-line thin ${css}`,
             d: stroke(values, (i) => across(first + i + 0.5, 0, to, width), y),
           }),
         ),
         svg("path", { class: "base", d: `M${EDGE.left} ${bottom}H${width - EDGE.right}` }),
-        svg("path", { class: "now", d: `M${now} 0V${bottom}` }),
+        data.horizon > 0 && svg("path", { class: "now", d: `M${now} 0V${bottom}` }),
         timeTicks(data.times, 0, to, most).map(({ at, label }) =>
           timeTick(across(at + 0.5, 0, to, width), bottom, label),
         ),

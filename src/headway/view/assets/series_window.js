@@ -1,4 +1,4 @@
-/** One window of a series: history, forecast and its lines, by step. */
+/** One window of a series: history, forecast and its lines, by step; or a whole series alone. */
 
 import { figure } from "./dom.js";
 
@@ -33,7 +33,8 @@ export class SeriesWindow {
     }));
     /** Further lines over the horizon. */
     this.lines = [...floors, ...held];
-    this.begin = Math.max(0, raw.history.findIndex((value) => value !== null));
+    const first = raw.history.findIndex((value) => value !== null);
+    this.begin = this.horizon ? Math.max(0, first) : 0; // a window may begin before its series
   }
 
   /** The lines that are shown at first: one simple model. */
@@ -60,15 +61,27 @@ export class SeriesWindow {
     return found;
   }
 
+  /** The smallest and the largest known value. */
+  get range() {
+    const known = [...this.values, ...this.raw.forecast].filter((value) => value !== null);
+    return known.length ? [Math.min(...known), Math.max(...known)] : [0, 0];
+  }
+
   /** Decimals with which values are written: so many that neighbours differ. */
   get digits() {
-    const known = [...this.values.filter((value) => value !== null), ...this.raw.forecast];
-    const spread = Math.max(...known) - Math.min(...known);
-    const size = spread || Math.abs(known[0]) || 1;
+    const [low, high] = this.range;
+    const size = high - low || Math.abs(low) || 1;
     return Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(size))));
   }
 
   write(value) {
     return figure(value, this.digits);
   }
+}
+
+/** One column of a series without a forecast. @param {Object<string, any>} raw @param {number} column */
+export function wholeSeries(raw, column) {
+  const history = raw.values[column];
+  const alone = { forecast: [], bands: [], floors: {}, written: [] };
+  return new SeriesWindow({ ...raw, ...alone, column: raw.columns[column], history });
 }

@@ -21,6 +21,7 @@ export const DEFAULTS = {
   zoom: "recent",
   lines: "",
   patch: "",
+  channel: 0,
   model: "",
   text: "",
 };
