@@ -246,7 +246,7 @@ def _show_series(
     from ..view.forecast_png import forecast_png
 
     if png is not None:
-        save_bytes(png, forecast_png(inspection.plain_window()))
+        save_bytes(png, forecast_png(inspection.plain_window(), inspection.looks()))
     _write(inspection, out, as_json)
 
 

@@ -118,6 +118,23 @@ class SeriesInspection:
         """The window as plain data."""
         return asdict(self.window)
 
+    def looks(self) -> list[tuple[Span, float]]:
+        """How much the forecast draws on each patch of the input, adding up to 1.
+
+        All states of an encoder are read alike, by a head or through a decoder's attention.
+        """
+        crossing = [part.weights.mean((0, 1)) for part in self.decoder if part.kind == "cross"]
+        through = self.rollout()
+        if through is None or not self.patches:
+            return []
+        read = np.mean(crossing, axis=0) if crossing else np.full(len(through), 1 / len(through))
+        shares = (read @ through).tolist()
+        return [
+            (span, share)
+            for span, share in zip(self.patches, shares, strict=True)
+            if span != CLASS_VECTOR
+        ]
+
     def to_dict(self, limit: int = LIMIT) -> Plain:
         """Plain data for pages and servers, of about `limit` bytes of JSON at most."""
         return fitted(self._packings(), lambda packing: self._tree(packing, limit), limit)

@@ -15,15 +15,21 @@ INK, FORECAST, QUIET, RULE, AHEAD = "#1d2024", "#1b5a96", "#5c636c", "#e2dfd8", 
 """The colours of the pages in light."""
 FLOORS = {"seasonal": "last season", "ridge": "ridge regression", "naive": "last value"}
 """Names of simple models; the first that there is is drawn, and ridge."""
+STRIP = 12
+"""How many times higher than the strip of attention the chart is."""
 LEAST = 24
 """Steps of history that are shown at least."""
 
 
-def forecast_png(window: Mapping[str, Any]) -> bytes:
+def forecast_png(
+    window: Mapping[str, Any], looks: Sequence[tuple[tuple[int, int], float]] = ()
+) -> bytes:
     """The picture of a window: recent history, forecast, intervals, true values, a simple model.
 
     Args:
         window: the `forecast` of an inspection.
+        looks: first and last step of each patch, and how much the forecast draws on it: a strip
+            below the history.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -36,8 +42,16 @@ def forecast_png(window: Mapping[str, Any]) -> bytes:
     title = " · ".join(filter(None, [window["series"], window["column"]]))
     figure = Figure(figsize=SIZE, dpi=DPI)
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    if looks:
+        axes, strip = figure.subplots(
+            2, 1, sharex=True, gridspec_kw={"height_ratios": [STRIP, 1], "hspace": 0.05}
+        )
+        axes.tick_params(labelbottom=False)
+    else:
+        axes, strip = figure.add_subplot(), None
     _draw(axes, window)
+    if strip is not None:
+        _draw_looks(strip, window, looks)
     names = font_families(title)
     heading = axes.set_title(title, loc="left", fontsize=12, family=names, color=INK, pad=12)
     heading.set_parse_math(False)
@@ -72,6 +86,20 @@ def _draw(axes: Any, window: Mapping[str, Any]) -> None:
     axes.plot(times[n - 1 :], joined, color=FORECAST, linewidth=2.0, label="forecast")
     _style(axes, times)
     axes.set_xlim(times[first], times[-1])
+
+
+def _draw_looks(
+    axes: Any, window: Mapping[str, Any], looks: Sequence[tuple[tuple[int, int], float]]
+) -> None:
+    """The strip of the patches, darker where the forecast draws on more."""
+    times = _times(window["times"])
+    most = max(share for _, share in looks)
+    for (first, last), share in looks:
+        end = times[min(last + 1, len(times) - 1)]
+        axes.axvspan(times[first], end, color=FORECAST, alpha=share / most, linewidth=0)
+    _style(axes, times)
+    axes.set_yticks([])
+    axes.set_ylabel("attention", rotation=0, ha="right", va="center", fontsize=8.5, color=QUIET)
 
 
 def _floors(floors: Mapping[str, Sequence[float]]) -> list[tuple[str, str]]:

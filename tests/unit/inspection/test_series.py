@@ -1,6 +1,7 @@
 """Inspections of series as data: rollout, patches, and what is left out to stay small."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,18 @@ def inspection(n_layers=2, size=2, **more):
     names = (("shop", "web"), ("sales",))
     background = RunSummary({"name": "mine"})
     return SeriesInspection("forecast", window, names, background, patches, [], layers, **more)
+
+
+def test_a_forecast_draws_on_patches_as_a_whole():
+    looked = inspection()
+    expected = looked.rollout().mean(0)
+    assert [span for span, _ in looked.looks()] == looked.patches
+    np.testing.assert_allclose([share for _, share in looked.looks()], expected)
+    crossing = part("decoder.0", 2, 3, 2, kind="cross")
+    decoded = replace(looked, decoder=[crossing])
+    expected = crossing.weights.mean((0, 1)) @ looked.rollout()
+    np.testing.assert_allclose([share for _, share in decoded.looks()], expected)
+    assert inspection(n_layers=0).looks() == []
 
 
 def test_rollout_by_hand():

@@ -48,6 +48,13 @@ def test_a_gap_is_not_drawn_over():
     assert pixels(forecast_png(window(history=gap)), INK) < pixels(forecast_png(window()), INK)
 
 
+def test_a_strip_shows_the_patches_that_the_forecast_draws_on():
+    looks = [((0, 9), 0.1), ((10, 19), 0.6), ((20, 29), 0.3)]
+    png = forecast_png(window(), looks)
+    assert pixels(png, FORECAST) > pixels(forecast_png(window()), FORECAST) + 1000
+    assert pixels(png, INK) > 1000
+
+
 def test_steps_may_have_numbers():
     png = forecast_png(window(times=[str(i - 3) for i in range(36)]))
     assert png.startswith(b"\x89PNG")
