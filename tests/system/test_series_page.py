@@ -1,6 +1,9 @@
 """Classified and valued series as they are seen: the pages of `headway view`."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -168,3 +171,37 @@ def test_what_view_refuses(headway, workdir, arguments, message):
     assert message in error
     assert error.count("\n") == 1
     assert not (workdir / "none.html").exists()
+
+
+# Server
+
+
+@pytest.fixture(scope="module")
+def address(workdir):
+    command = [sys.executable, "-m", "headway", "serve", "--port", "0", "--json", "--workers", "1"]
+    command += [str(workdir / name) for name in ("classes", "values")]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+    yield json.loads(process.stdout.readline())["url"]
+    process.kill()
+    process.communicate()
+
+
+def test_a_live_page_takes_files(browser, address, workdir):
+    page = browser.new_page()
+    page.set_default_timeout(30_000)
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(address)
+    answered = "() => document.querySelector('.status').textContent.endsWith('ms')"
+    page.wait_for_function(answered)
+    assert "An example. Drop a file of your own." in page.locator(".status").inner_text()
+    assert readout(page).startswith(f"{len(FIRST)} steps")
+    with page.expect_response(lambda response: response.url.endswith("/inspect")) as found:
+        page.locator("#csv").fill("time,1,2\n0,1,2\n1,,3\n2,4,5\n")
+    assert found.value.json()["series"]["values"] == [[1.0, None, 4.0], [2.0, 3.0, 5.0]]
+    page.wait_for_function(answered)
+    page.locator("#model").select_option("values")
+    page.locator("aside .big").wait_for()
+    assert complaints == []

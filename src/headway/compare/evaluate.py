@@ -10,7 +10,7 @@ from typing import Literal
 from ..data.config import Corpus, as_corpora
 from ..errors import ConfigError
 from ..inference.base import TrainedModel
-from ..inference.evaluation import read_rows
+from ..inference.evaluation import TimedEvaluation, read_rows
 from ..inference.load import load
 from ..metrics.score import Score
 from ..run_config import RunConfig, load_run_config
@@ -86,7 +86,7 @@ def evaluate_run(run: str | Path, options: ScoringOptions = PLAIN) -> RunEvaluat
     corpora = scored_corpora(config)
     model: TrainedModel = load(run)
     timed = model.time_evaluation(corpora, root, metric, options.tokenized)
-    lengths, unit = ([], "") if timed.inputs is None else measure_lengths(timed.inputs)
+    lengths, unit = _lengths(timed)
     parts = buckets(lengths, options.by_length) if options.by_length is not None else []
     return RunEvaluation(
         metric=metric,
@@ -102,6 +102,13 @@ def evaluate_run(run: str | Path, options: ScoringOptions = PLAIN) -> RunEvaluat
         length_unit=unit,
         notes=timed.notes,
     )
+
+
+def _lengths(timed: TimedEvaluation) -> tuple[list[int], str]:
+    """The length of each input, and the unit; none if only the whole set has a score."""
+    if timed.steps is not None:
+        return list(timed.steps), "steps"
+    return ([], "") if timed.inputs is None else measure_lengths(timed.inputs)
 
 
 def metric_of(config: RunConfig) -> str:

@@ -78,8 +78,9 @@ class TimedEvaluation:
         score: computes the score of some inputs, by index; of all inputs for None.
         n: size of the test set, in units of `n_of`.
         speed: units of `speed_of` per second.
-        inputs: texts of the inputs; None if only the whole set has a score.
+        inputs: texts of the inputs; None if they are none, or if only the whole set has a score.
         notes: lines that explain the score.
+        steps: numbers of steps of inputs that are series.
     """
 
     score: Callable[[Sequence[int] | None], Score]
@@ -89,6 +90,7 @@ class TimedEvaluation:
     speed_of: str
     inputs: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
+    steps: Sequence[int] | None = None
 
 
 def read_rows(corpora: Sequence[Corpus], columns: Sequence[str], root: Path) -> Iterator[Row]:

@@ -275,9 +275,10 @@ class Predictor(TrainedModel):
             return result
 
         texts = self._texts_of(rows)
+        steps = [len(row.values[0]) for row in rows] if texts is None else None
         speed = len(rows) / seconds
         return TimedEvaluation(
-            score, len(rows), "inputs", speed, self.nouns[0], texts, test.warnings
+            score, len(rows), "inputs", speed, self.nouns[0], texts, test.warnings, steps
         )
 
     def _texts_of(self, rows: Sequence[Row]) -> list[str] | None:

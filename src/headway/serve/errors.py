@@ -161,7 +161,7 @@ def _lowered(text: str) -> str:
 
 
 def _is_type(name: str) -> bool:
-    return name == "str" or name in _MODELS or "[" in name
+    return name in ("str", "float") or name in _MODELS or "[" in name
 
 
 _MODELS: Mapping[str, type[BaseModel]] = {

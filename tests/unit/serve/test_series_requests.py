@@ -317,7 +317,7 @@ def test_a_server_describes_models_of_series(labels):
         ({"series": [[[1, 2]]] * 129}, "129 entries and at most", "series"),
         ({"series": [[[1, 2]] * 100_001]}, "100001 steps and at most 100000", "series"),
         ({"csv": "time,1,2,3\n1,2,3,4\n"}, "csv", "csv"),
-        ({"csv": "time,1,2\n0,a,1\n1,b,2\n"}, "column '1' has 'a'", "csv"),
+        ({"csv": "time,1,2\n0,a,1\n1,b,2\n"}, "csv:2: 'a' in column '1' is no number", "csv"),
         ({"csv": ts_text(["1,2:3,inf:up"])}, "'inf'", "csv"),
         ({"csv": ts_text(["1,2:up"])}, "csv:6: 1 dimension where 2", "csv"),
         ({"csv": ""}, "csv is empty", "csv"),

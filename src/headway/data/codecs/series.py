@@ -151,8 +151,8 @@ class SeriesCodec:
     def amount(self, value: Series) -> int:
         return int(value.values.size)
 
-    def identity(self, value: Series) -> tuple[str, str]:
-        return value.name, value.digest()
+    def identity(self, value: Series) -> str:
+        return value.digest()
 
     def encode_batch(self, values: Sequence[Series]) -> list[np.ndarray]:
         return [self.encode(value) for value in values]

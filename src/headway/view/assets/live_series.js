@@ -41,6 +41,8 @@ export function seriesFields(changed) {
     return { node, select };
   }
 
+  const step = () => (model.series?.horizon ? "time" : "step");
+
   function fill({ node, select }, options, chosen) {
     replace(
       select,
@@ -96,7 +98,7 @@ export function seriesFields(changed) {
       model = next;
       const { columns = [], covariates = [] } = model.series ?? {};
       const names = [...columns, ...covariates];
-      field.placeholder = `Drop a CSV file here, or paste its rows: a line for each time, with the columns ${names.join(", ")}`;
+      field.placeholder = `Drop a CSV file here, or paste its rows: a line for each ${step()}, with the columns ${names.join(", ")}`;
     },
     /** Begins with an example, whose last values are known. */
     offer(example) {

@@ -156,6 +156,9 @@ class TestComplaints:
         assert not codec.is_blank(series([NAN, 1]))
         assert codec.amount(series([[1, 2], [3, 4]])) == 4
         assert codec.identity(series([1], name="x")) != codec.identity(series([2], name="x"))
+        assert codec.identity(series([1], name="x")) == codec.identity(
+            series([1], name="y", start=0)
+        )
 
 
 class TestFile:
