@@ -65,7 +65,7 @@ def compare(
         "met": {name: met(name) for name in found},
         "not met and not reported": silent,
         "bleu": {name: score.to_dict() for name, score in bleu.items()},
-        "seconds": {name: round(value, 2) for name, value in seconds.items()},
+        "seconds": {name: float(f"{value:.3g}") for name, value in seconds.items()},
         "examples": [
             {"source": s, "term": w, "free": a.text, "with term": b.text}
             for s, w, a, b in zip(sources, words, found["free"], found["with terms"], strict=True)
