@@ -184,7 +184,10 @@ class Engine:
         return [{"vector": vector} for vector in embedder.embed(items).tolist()]
 
     def _forecast(self, key: BatchKey, items: Sequence[SeriesItem]) -> list[list[SeriesForecast]]:
-        return [self.trained.forecast([item.row], key.horizon, [item.field]) for item in items]
+        rows, fields = [item.row for item in items], [item.field for item in items]
+        forecasts = self.trained.forecast(rows, key.horizon, fields)
+        n = len(forecasts) // len(items)  # columns
+        return [forecasts[i * n : (i + 1) * n] for i in range(len(items))]
 
     def _inspect(self, key: BatchKey, items: Sequence[Any]) -> list[dict[str, Any]]:
         return [self._inspection(key, item) for item in items]
