@@ -95,6 +95,11 @@ def show(value: Any) -> str:
     return shorten(_toml(value))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, singular or plural."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def shorten(text: str) -> str:
     """A text, cut if it is long."""
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."

@@ -9,13 +9,14 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, count, islice
 from pathlib import Path
 
 import numpy as np
 
+from ..config.messages import counted
 from ..errors import ConfigError, DataError
 from ..file_limits import refuse_named_pipe
 from . import store as stores
@@ -112,13 +113,17 @@ class Prepared:
             return store.select(np.concatenate(parts))
         return store.select(np.arange(wanted) if any(self.is_running) else _spread(n, wanted))
 
-    def report(self) -> list[str]:
-        """Lines for the log: the number of examples, the dropped ones and the leak check."""
-        lines = [f"{len(self.store)} examples {'found' if self.reused else 'prepared'}"]
+    def report(self, said: Collection[Note] = ()) -> list[str]:
+        """Lines for the log: the number of examples, the dropped ones and the leak check.
+
+        Args:
+            said: notes to leave out: the parts of a file have most notes in common.
+        """
+        lines = [f"{counted(len(self.store), 'example')} {'found' if self.reused else 'prepared'}"]
         if self.was_damaged:
             lines.append("the stored data were damaged, or of an older headway; prepared again")
         lines += [str(dropped) for dropped in self.dropped]
-        lines += map(str, self.noted)
+        lines += [str(note) for note in self.noted if note not in said]
         is_checked = self.leaks is not None and self.leaks.rows and self.leaks.pairs
         return lines + ([str(self.leaks)] if is_checked else [])
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..config.messages import shorten
+from ..config.messages import counted, shorten
 from ..data.codecs.codec import Codec
 from ..data.config import Corpus
 from ..data.formats.read import Row, read_whole
@@ -144,10 +144,14 @@ def usable_rows(
         raise DataError("the test data have no rows; name other data")
     if not indices:
         raise DataError(
-            f"none of the {len(rows)} rows of the test data has {' and '.join(names)} ({places}); "
+            f"none of the {counted(len(rows), 'row')} of the test data has {' and '.join(names)} "
+            f"({places}); "
             "name other data"
         )
-    left_out = f"left out {len(blank)} of {len(rows)} rows without {' or '.join(names)} ({places})"
+    left_out = (
+        f"left out {len(blank)} of {counted(len(rows), 'row')} without {' or '.join(names)} "
+        f"({places})"
+    )
     return UsableRows([rows[i] for i in indices], indices, len(rows), (left_out,) if blank else ())
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from ..arguments import checked
+from ..config.messages import counted
 from ..data.config import Corpus, reads_series
 from ..data.formats.read import Row, read
 from ..data.series import Series
@@ -238,7 +239,7 @@ class Predictor(TrainedModel):
             "cut" if options.cut else "refuse",
             [row.where for row in rows],
         )
-        parts = [f"{len(rows)} {self.nouns[0]}", self.describe_label_space()]
+        parts = [counted(len(rows), self.nouns[0].removesuffix("s")), self.describe_label_space()]
         record = {"n": len(rows), **self.label_space(), "metrics": scores_to_dict(result.scores)}
         floor = self.floor([row.values[-1] for row in rows], result.scores)
         return EvaluationReport(

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from ..data.config import Corpus, as_corpora
+from ..data.formats import Note
 from ..device import pick_device
 from ..errors import RunError
 from ..run_config import RunConfig
@@ -24,6 +25,7 @@ class TrainingContext:
         group: the processes that train together.
         examples: number of examples of each prepared set.
         notes: notes about the data and about the settings chosen, by heading.
+        noted: what was found in the rows of the sets so far.
     """
 
     run: RunDir
@@ -32,6 +34,7 @@ class TrainingContext:
     display: Display
     examples: dict[str, int] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=lambda: {"Data": [], "Settings": []})
+    noted: set[Note] = field(default_factory=set)
 
     @cached_property
     def device(self) -> torch.device:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from ..config.messages import counted
 from ..data.prepare import Prepared
 from ..errors import ConfigError
 from ..run_config import RunConfig
@@ -51,5 +52,6 @@ def _sizes_read(task: Task) -> str:
     """The size of the vocabulary, or of the vectors, and of the output."""
     sizes = task.vocabularies
     if sizes.vectors is not None:
-        return f"{sizes.vectors.features} features a step, {sizes.target} outputs"
+        features = counted(sizes.vectors.features, "feature")
+        return f"{features} a step, {counted(sizes.target, 'output')}"
     return f"vocabulary {sizes.source}" + ("" if sizes.shared else f" and {sizes.target}")

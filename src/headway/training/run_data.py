@@ -148,8 +148,9 @@ def _prepare(
     )
     prepared = task.examples(prepared, context.corpora(key), key)
     task.check(prepared.store)
-    for line in prepared.report():
+    for line in prepared.report(context.noted):
         context.note("Data", f"{key}: {line}")
+    context.noted.update(prepared.noted)
     return prepared
 
 

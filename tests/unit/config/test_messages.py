@@ -6,7 +6,14 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from config_samples import Columns
 
-from headway.config.messages import accepts_none_word, expected, nearest, nearest_keys, show
+from headway.config.messages import (
+    accepts_none_word,
+    counted,
+    expected,
+    nearest,
+    nearest_keys,
+    show,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +92,8 @@ def test_all_sections_with_the_very_name_are_named_those_of_the_same_table_first
 
 def test_in_another_section_half_of_a_name_is_a_coincidence():
     assert nearest_keys("train.max_grad", ["search.max_ratio", "model.graph"]) == []
+
+
+def test_a_number_with_its_noun():
+    words = ["0 fields", "1 field", "2 fields", "2,000 fields"]
+    assert [counted(n, "field") for n in (0, 1, 2, 2000)] == words

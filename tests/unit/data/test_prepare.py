@@ -55,7 +55,7 @@ def test_what_is_dropped_is_counted_and_placed(run):
     prepared = run(max_length=3)
     assert examples(prepared) == [([4, 5, 2], [4, 2])]
     assert prepared.report() == [
-        "1 examples prepared",
+        "1 example prepared",
         "dropped 1: empty source (a.en:2)",
         "dropped 1: source longer than max_length = 3 (a.en:3)",
         "dropped 1: empty target (a.en:4)",
@@ -90,7 +90,7 @@ def test_found_again_with_the_same_report(run):
     assert (first.reused, again.reused) == (False, True)
     assert again.key == first.key
     assert again.sizes == first.sizes
-    assert again.report() == ["1 examples found", *first.report()[1:]]
+    assert again.report() == ["1 example found", *first.report()[1:]]
 
 
 def test_the_weight_and_the_time_of_writing_do_not_matter(root, run):
@@ -292,7 +292,7 @@ class TestNotes:
 
     def test_they_are_counted_and_placed(self, noted):
         lines = [
-            "1 examples prepared",
+            "1 example prepared",
             "frequency D, inferred from the times",
             "4 missing values in column 'a' (0.csv:4, 0.csv:6, 0.csv:7, ...)",
         ]
@@ -300,6 +300,7 @@ class TestNotes:
         again = noted(self.DAYS)
         assert again.reused
         assert again.report() == [lines[0].replace("prepared", "found"), *lines[1:]]
+        assert again.report(again.noted[:1]) == [lines[0].replace("prepared", "found"), lines[2]]
 
     def test_those_of_several_files_are_summed(self, noted):
         assert noted(self.DAYS, corpora=2).report()[-1] == (

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
+from ...config.messages import counted
 from ...errors import ConfigError, DataError
 from .format import ColumnEntry
 
@@ -86,8 +87,3 @@ def check_width(fields: list[str], width: int, where: str) -> None:
 def listed(names: Iterable[str]) -> str:
     """The names of columns on one line."""
     return ", ".join(names).replace("\n", "\\n") or "nothing"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, singular or plural."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from ...config.messages import counted
 from ...errors import DataError
-from .columns import Columns, counted, pick
+from .columns import Columns, pick
 from .format import CorpusFiles, FileFormat, Row
 from .lines import read_lines
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ...config.messages import counted
 from ...errors import ConfigError, DataError
 from ..frequency import Frequency
 from ..series import Series, filled
-from .columns import counted
 from .format import CorpusFiles, FileFormat, Note, Row, SeriesOptions
 from .series_table import MISSING, is_number, parse_numbers, split_rows, wrong_number
 

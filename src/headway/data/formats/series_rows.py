@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ...config.messages import counted
 from ...errors import ConfigError, DataError
 from ..frequency import Frequency
 from ..series import Series, filled, missing_in
 from ..times import PARTS, ParsedTimes, TimeProblem, parse_parts, parse_times
-from .columns import Columns, counted
+from .columns import Columns
 from .format import Note, Row, SeriesOptions
 from .series_layout import TEXTS, SeriesLayout, find_layout
 from .series_table import MISSING, SeriesTable

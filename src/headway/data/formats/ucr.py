@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...config.messages import counted
 from ...errors import ConfigError, DataError
 from ...file_limits import check_unpacked
 from ..frequency import Frequency
 from ..series import Series, filled
-from .columns import counted
 from .format import CorpusFiles, FileFormat, Note, Row
 from .lines import read_lines
 from .ragged import finite_numbers, missing_notes, number_frequency

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.data.formats.columns import check_width, counted, is_header, pick
+from headway.data.formats.columns import check_width, is_header, pick
 from headway.errors import ConfigError, DataError
 
 OPEN = {"source": None, "target": None}
@@ -66,7 +66,3 @@ def test_lines_of_another_width():
     check_width(["a", "b"], 2, "f:2")
     with pytest.raises(DataError, match=r"^f:2: 1 field where 2 were expected"):
         check_width(["a"], 2, "f:2")
-
-
-def test_a_number_with_its_noun():
-    assert [counted(n, "field") for n in (0, 1, 2)] == ["0 fields", "1 field", "2 fields"]
