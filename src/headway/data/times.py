@@ -14,7 +14,8 @@ FORMS = "2016-07-01 13:00:00, 2016-07-01T13:00, 01.07.2016 13:00, 7/1/2016, 2016
 """Examples of the forms, for messages."""
 
 _CLOCK = (
-    r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?"
+    r"(?:[T ]+(?P<hour>\d{1,2})"
+    r"(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
     r"(?: ?(?P<half>[AaPp]\.?[Mm]\.?))?"
     r" ?(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?"
 )
