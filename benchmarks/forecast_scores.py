@@ -89,7 +89,7 @@ def summary(
         "mse": by_horizon(own, "mse"),
         "mae": by_horizon(own, "mae"),
         "interval": {
-            f"{h} steps": [round(each["mse"][end], 4) for end in ("low", "high")]
+            f"{h} steps": [each["mse"][end] for end in ("low", "high")]  # None for too few windows
             for h, each in own.items()
         },
         "coverage": {f"{h} steps": round(m["coverage"]["value"], 1) for h, m in own.items()},
