@@ -21,7 +21,7 @@ from ..data.series import Series
 from ..data.store import ArrayColumn, ArrayStore
 from ..data.times import time_texts
 from ..data.windows import Windows
-from ..errors import DataError, HeadwayError
+from ..errors import DataError, HeadwayError, RunError
 from ..inspection.report import CommandUse
 from ..inspection.series import SeriesInspection
 from ..metrics.forecast_errors import ErrorSums
@@ -427,7 +427,17 @@ class Forecaster(TrainedModel):
         return ArrayStore(columns, len(rows))
 
     def in_units(self, windows: Windows, batch: ForecastBatch, scaled: np.ndarray) -> np.ndarray:
-        """Scaled values (B, H, C) in the units of the data."""
+        """Scaled values (B, H, C) in the units of the data.
+
+        Raises:
+            RunError: one is no finite number.
+        """
+        if not np.isfinite(scaled).all():
+            raise RunError(
+                f"{self.run.path}: a forecast is infinite or NaN, expected finite numbers; the "
+                "weights are damaged or the training has diverged: train again, with a lower "
+                "train.lr"
+            )
         target = self.task.inputs.target
         scale, offset = windows.units(batch.places, target.mean, target.deviation)
         return scaled * scale[:, None] + offset[:, None]

@@ -200,7 +200,8 @@ class WindowInputs:
             if name in self.codecs:
                 parts.append(self._covariate(windows, places, name, horizon))
         if self.calendar is not None:
-            parts.append(windows.covariates(CALENDAR, places, horizon))
+            facts = windows.covariates(CALENDAR, places, horizon)
+            parts.append(np.nan_to_num(facts, copy=False))  # there are none before the series
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
 
     def covariate_features(self) -> dict[str, slice]:

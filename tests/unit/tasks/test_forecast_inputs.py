@@ -218,6 +218,12 @@ class TestCovariates:
         }
         return [{name: given[name] for name in ("target", *more)}]
 
+    def test_before_the_series_they_are_zero(self):
+        batch = batch_of(self.rows("known"), calendar=["hour"], lookback=9)
+        assert not batch["src_valid"][0, :4].any()
+        assert (batch["src"][0, :4, 2:] == 0).all()
+        assert batch["src"].isfinite().all()
+
     def test_the_past_ends_with_the_history(self):
         batch = batch_of(self.rows("past"), [1])
         assert batch["src"].shape == (1, 3, 2)

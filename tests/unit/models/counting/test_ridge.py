@@ -103,6 +103,14 @@ def test_cross_validation_by_hand():
     assert weight.numpy() == pytest.approx(expected)
 
 
+def test_one_number_that_is_not_finite_is_refused():
+    rows = torch.ones(3, 4)
+    rows[1, 2] = torch.nan
+    for x, y in ((rows, torch.ones(3, 2)), (torch.ones(3, 2), rows)):
+        with pytest.raises(AssertionError):
+            Moments().add(x, y)
+
+
 def test_noise_gets_a_larger_penalty():
     clean, noisy = (
         float(fit(windows_batch(sliding(waves(noise=noise), 36), 12), 12).penalty)
@@ -151,8 +159,9 @@ def test_the_start_of_a_short_history_has_no_effect():
     short = {name: tensor[:1].clone() for name, tensor in batch.items()}
     short["src_valid"][0, :10] = False
     other = {name: tensor.clone() for name, tensor in short.items()}
-    other["src"][0, :10] = 99.0
-    assert torch.equal(model.logits(short), model.logits(other))
+    for anything in (99.0, torch.nan):
+        other["src"][0, :10] = anything
+        assert torch.equal(model.logits(short), model.logits(other))
 
 
 def test_windows_with_missing_targets_are_left_out():
