@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arguments import checked
-from ..data.config import Corpus
+from ..data.config import Corpus, learned_from
 from ..data.frequency import Frequency
 from ..data.series import Series
 from ..data.store import ArrayColumn, ArrayStore
@@ -180,7 +180,9 @@ class Forecaster(TrainedModel):
             self.check(series.rows, series.places, 0)
             rows += series.rows
             sizes.append(len(series.rows))
-        return self.task.windows(self.in_memory(rows), sizes, corpora)[0], len(rows)
+        training = learned_from(self.config.data)
+        windows, _ = self.task.windows(self.in_memory(rows), sizes, corpora, training=training)
+        return windows, len(rows)
 
     def public_info(self) -> dict[str, Any]:
         covariates = [
@@ -438,9 +440,8 @@ class Forecaster(TrainedModel):
                 "weights are damaged or the training has diverged: train again, with a lower "
                 "train.lr"
             )
-        target = self.task.inputs.target
-        scale, offset = windows.units(batch.places, target.mean, target.deviation)
-        return scaled * scale[:, None] + offset[:, None]
+        scale, offset = self.task.units(windows, batch)
+        return scaled * scale + offset
 
 
 @dataclass(frozen=True)

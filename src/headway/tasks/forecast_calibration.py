@@ -27,7 +27,7 @@ PREFIX = "interval."
 
 @dataclass(frozen=True)
 class ForecastBatch:
-    """Forecasts of some windows, in scaled values.
+    """Forecasts of some windows, in scaled values less the location of the window.
 
     Attributes:
         outputs: (B, H, C, Q).
@@ -35,6 +35,7 @@ class ForecastBatch:
         values: the true values (B, H, C).
         valid: which of them are known (B, H, C).
         scale: the deviation of each channel in its window (B, C).
+        location: what was taken out of it, in scaled values (B, C) of float64.
     """
 
     places: Places
@@ -43,6 +44,7 @@ class ForecastBatch:
     values: np.ndarray
     valid: np.ndarray
     scale: np.ndarray
+    location: np.ndarray
 
 
 class Calibration:

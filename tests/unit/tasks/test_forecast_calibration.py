@@ -44,7 +44,9 @@ def batch_of(outputs, scale=1.0, channel=0):
     values = np.zeros_like(array[..., 0])
     valid = np.ones_like(values, bool)
     point = array[..., array.shape[-1] // 2]
-    return ForecastBatch(places, array, point, values, valid, np.full((1, 1), scale))
+    return ForecastBatch(
+        places, array, point, values, valid, np.full((1, 1), scale), np.zeros((1, 1))
+    )
 
 
 class TestRanks:
@@ -227,6 +229,6 @@ def test_the_interval_of_a_higher_level_holds_that_of_a_lower_one():
     outputs = np.zeros((1, 1, 1, 1))
     places = Places(np.zeros(1, int), np.zeros(1, int), np.zeros(1, int))
     point = outputs[..., 0]
-    batch = ForecastBatch(places, outputs, point, point, point == 0, np.ones((1, 1)))
+    batch = ForecastBatch(places, outputs, point, point, point == 0, np.ones((1, 1)), point[:, 0])
     (_, low, high), (_, lower, higher) = calibration.intervals(batch)
     assert lower <= low < high <= higher

@@ -83,7 +83,7 @@ class Ridge(FloorModel, Counted):
 
     def outputs(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Differences of the targets to the last value in scaled units (B, H, C)."""
-        last = batch["location"] + self.history(batch)[0][:, -1] * batch["scale"]
+        last = self.history(batch)[0][:, -1] * batch["scale"]
         return batch["values"] - last[:, None]
 
 
@@ -137,9 +137,10 @@ class Moments:
 
     def add(self, x: Tensor, y: Tensor) -> None:
         """Adds windows, (n, P) and (n, Q)."""
-        assert x.isfinite().all() and y.isfinite().all(), "one such number would spoil all weights"
+        rows = torch.cat([x, y], dim=1)
+        assert rows.isfinite().all(), "one such number would spoil all weights"
         self._n_inputs = x.size(1)
-        self._rows.append(torch.cat([x, y], dim=1))
+        self._rows.append(rows)
         if sum(map(len, self._rows)) < _ROWS:
             return
         *whole, rest = torch.cat(self._rows).split(_ROWS)

@@ -40,7 +40,7 @@ def test_a_linear_series_is_recovered():
     batch = windows_batch(sliding(waves(columns=2), 24 + 12), 12)
     model = fit(batch, 12, columns=2)
     later = windows_batch(sliding(waves(900, columns=2)[600:], 24 + 12), 12)
-    assert values_of(model, later) == pytest.approx(later["values"], abs=5e-3)
+    assert values_of(model, later) == pytest.approx(later["targets"], abs=5e-3)
 
 
 def test_the_level_of_a_window_has_no_effect():
@@ -146,7 +146,7 @@ def test_a_covariate_known_in_the_future_is_used():
     with_it = fit(batch, 12, 1, 2, future=12)
     without = fit(windows_batch(windows, 12), 12)
     errors = [
-        float((values_of(model, used) - batch["values"]).square().mean())
+        float((values_of(model, used) - batch["targets"]).square().mean())
         for model, used in ((with_it, batch), (without, windows_batch(windows, 12)))
     ]
     assert errors[0] < 0.5
@@ -195,7 +195,7 @@ def test_missing_first_targets_repeat_the_history():
 
 def test_constant_series_and_one_step_of_history_are_naive():
     constant = windows_batch(torch.full((20, 36, 1), 4.0), 12)
-    assert values_of(fit(constant, 12), constant) == pytest.approx(constant["values"])
+    assert values_of(fit(constant, 12), constant) == pytest.approx(constant["targets"])
     one = windows_batch(sliding(waves(), 1 + 3), 3)
     model = fit(one, 3)
     last = one["location"][:, None].expand(-1, 3, -1)
