@@ -15,6 +15,7 @@ from ..metrics.naive2 import naive2, seasonal_error
 from ..tasks.forecast import Forecast
 from ..tasks.forecast_calibration import Calibration, ForecastBatch
 
+ROUNDING = 4 * np.finfo(np.float32).eps
 MOST_NAIVE2 = 20_000
 """Windows for which Naive2 is computed; it takes about a millisecond each."""
 
@@ -91,7 +92,7 @@ class Backtest:
         scale, offset = self.task.units(self.windows, batch)
         is_apart = self.windows.apart
         return Forecasts(
-            batch.point * scale + offset,
+            _unrounded(batch.point, batch.values) * scale + offset,
             batch.values * scale + offset,
             batch.valid,
             batch.places.series,
@@ -116,3 +117,12 @@ class Backtest:
                 known = history[:, column][~np.isnan(history[:, column])]
                 result[i, :, c] = naive2(known, season, horizon) if len(known) else np.nan
         return result
+
+
+def _unrounded(point: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Forecasts, made equal to the true values from which they differ by rounding alone.
+
+    The sMAPE of zero and almost zero would be 200.
+    """
+    is_same = np.abs(point - values) <= ROUNDING * np.abs(values)
+    return np.where(is_same, values, point)

@@ -87,6 +87,19 @@ def test_scaled_errors_of_a_new_file_by_the_steps_before_each_window():
     assert "scale:" not in FORECAST_METRICS["mae"](run([series(values)])[0], None).signature
 
 
+def test_smape_of_zeros_that_are_forecast_exactly():
+    """Zero after zero: no rounding of either makes an error of them."""
+    values = wave(60)
+    values[np.random.default_rng(0).random(60) < 0.7] = 0.0
+    errors, _ = run([series(values)], (0.5, 1.0))
+    each = []
+    for first in range(30, 58):
+        error = np.abs(values[first : first + 3] - values[first - 1])
+        size = np.abs(values[first : first + 3]) + np.abs(values[first - 1])
+        each.append(200 * error / np.where(size > 0, size, 1.0))
+    assert value(errors, "smape") == pytest.approx(np.mean(each), rel=1e-5)
+
+
 def test_missing_targets_do_not_count():
     values = wave(30)
     values[22] = NAN
