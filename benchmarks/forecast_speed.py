@@ -39,7 +39,7 @@ from headway.nn.inputs import VectorInputConfig
 from headway.run_config import RunConfig
 from headway.runs import RunDir
 from headway.tasks.config import ForecastConfig
-from headway.tasks.forecast import ForecastValidator
+from headway.tasks.forecast_loss import ForecastValidator
 from headway.training.config import TrainConfig
 from headway.training.context import TrainingContext
 from headway.training.distributed import Processes

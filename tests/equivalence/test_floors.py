@@ -9,7 +9,7 @@ from forecast_batches import in_batches, to_values, windows_batch
 from headway.models import FAMILIES, Vectors, VocabularySizes
 
 HORIZON, LENGTH, COLUMNS = 5, 24, 2
-SETTINGS = {"seasonal": {"season": 7}, "ridge": {"history": 16}}
+SETTINGS = {"seasonal": {"season": 7}, "ridge": {"history": 16, "covariate_history": 16}}
 
 
 def some_windows(length=LENGTH, n=300):
@@ -21,11 +21,11 @@ def some_windows(length=LENGTH, n=300):
     return series.unfold(0, length + HORIZON, 1).mT[:n]  # (n, L + H, C)
 
 
-def fitted(case, batch):
-    family, length = FAMILIES[case.family], batch["src"].size(1)
-    vectors = Vectors(COLUMNS, (length,))
+def fitted(case, batch, future=0, settings=SETTINGS):
+    family, (_, length, features) = FAMILIES[case.family], batch["src"].shape
+    vectors = Vectors(features, (length,), future)
     sizes = VocabularySizes(0, HORIZON * COLUMNS, False, vectors=vectors)
-    config = family.config(**SETTINGS.get(case.family, {})).resolve(1, sizes)
+    config = family.config(**settings.get(case.family, {})).resolve(1, sizes)
     assert family.count is not None
     return family.count(config, sizes, [batch])
 
@@ -39,15 +39,36 @@ def test_a_batch_is_forecast_as_its_windows_are(case):
 
 
 @equivalence("padded", "forecast")
-def test_padding_in_front_changes_no_forecast(case):
-    batch = windows_batch(some_windows(), HORIZON)
-    padded = dict(batch)
-    n, steps = len(batch["src"]), 9
-    padded["src"] = torch.cat([torch.full((n, steps, COLUMNS), 9.0), batch["src"]], dim=1)
-    invalid = torch.zeros(n, steps, dtype=torch.bool)
-    padded["src_valid"] = torch.cat([invalid, batch["src_valid"]], dim=1)
-    expected = fitted(case, batch).logits(batch)
-    torch.testing.assert_close(fitted(case, padded).logits(padded), expected, atol=0, rtol=0)
+@pytest.mark.parametrize("n_covariates", [0, 3])
+@pytest.mark.parametrize("padding", [9.0, float("nan")])
+def test_padding_in_front_changes_no_forecast(case, padding, n_covariates):
+    windows = some_windows()
+    covariates = torch.randn(len(windows), LENGTH + HORIZON, n_covariates)
+    batch = windows_batch(windows, HORIZON, covariates, future=HORIZON)
+    padded = padded_by(padding, batch)
+    expected = fitted(case, batch, HORIZON).logits(batch)
+    found = fitted(case, padded, HORIZON).logits(padded)
+    torch.testing.assert_close(found, expected, atol=0, rtol=0)
+
+
+def padded_by(value, batch):
+    """The batch with 9 steps in front that are not valid."""
+    n, _, features = batch["src"].shape
+    invalid = torch.zeros(n, 9, dtype=torch.bool)
+    src = torch.cat([torch.full((n, 9, features), value), batch["src"]], dim=1)
+    return batch | {"src": src, "src_valid": torch.cat([invalid, batch["src_valid"]], dim=1)}
+
+
+@equivalence("padded", "forecast")
+def test_what_is_in_the_padding_has_no_effect(case):
+    """The ridge regression reads all steps of the window."""
+    windows = some_windows()
+    batch = windows_batch(windows, HORIZON, torch.randn(len(windows), 29, 3), future=HORIZON)
+    zeros, nans = (padded_by(value, batch) for value in (0.0, float("nan")))
+    settings = {"seasonal": {"season": 7}}
+    expected = fitted(case, zeros, HORIZON, settings).logits(zeros)
+    found = fitted(case, nans, HORIZON, settings).logits(nans)
+    torch.testing.assert_close(found, expected, atol=0, rtol=0)
 
 
 @equivalence("edges", "forecast")

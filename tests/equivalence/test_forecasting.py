@@ -99,16 +99,28 @@ def test_a_backtest_is_the_same_for_any_batch_size(name, monkeypatch):
         np.testing.assert_allclose(other, found[0], atol=1e-4)
 
 
+def with_covariates(row):
+    """A series with covariates of the past and of the future."""
+    known = wave(len(row) + 10, 12, seed=6)
+    return {"target": row, "past": series(wave(len(row), 8, seed=7)), "known": series(known)}
+
+
+@pytest.mark.parametrize("has_covariates", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 @torch.inference_mode()
-def test_what_is_padded_is_never_read(name):
+def test_what_is_padded_is_never_read(name, has_covariates):
     """A history of 8 steps: whatever stands in the 16 before it, the forecast is the same."""
-    task = task_of(ROWS)
+    short = series(wave(18, seed=4))
+    if has_covariates:
+        task = task_of([with_covariates(row) for row in ROWS], calendar=["hour", "weekday"])
+        rows = [with_covariates(short)]
+    else:
+        task, rows = task_of(ROWS), [short]
     model = model_of(name, task)
-    rows = [series(wave(18, seed=4))]
     windows = all_windows(task, rows)
     batch = task.batch(windows, np.array([0]))
-    assert batch["src_valid"].sum() == 8
+    assert batch["src_valid"].sum() == 8 + (10 if has_covariates else 0)
+    assert batch["src"].isfinite().all()
     noise = torch.randn_like(batch["src"])
     filled = torch.where(batch["src_valid"][..., None], batch["src"], noise)
     expected, found = (task.outputs(model, {**batch, "src": src}) for src in (batch["src"], filled))

@@ -13,6 +13,8 @@ def windows_batch(
 ) -> Batch:
     """A batch of windows (B, L + H, C), each scaled by mean and deviation of its history.
 
+    `targets` and `location` are for tests alone, in the units of the windows.
+
     Args:
         covariates: (B, L + H, K), of which the last H - future steps are not known.
     """
@@ -29,7 +31,8 @@ def windows_batch(
         "src_valid": torch.ones(src.shape[:2], dtype=torch.bool),
         "location": location,
         "scale": scale,
-        "values": windows[:, length:],
+        "targets": windows[:, length:],
+        "values": windows[:, length:] - location[:, None],
         "values_valid": torch.ones_like(windows[:, length:], dtype=torch.bool),
     }
 

@@ -9,6 +9,7 @@ import numpy as np
 from headway.data.codecs.text import TextConfig
 from headway.data.config import Corpus
 from headway.data.frequency import Frequency
+from headway.data.scales import Scales
 from headway.data.series import Series
 from headway.data.store import ArrayColumn, ArrayStore, Column
 from headway.data.windows import Windows, WindowSize
@@ -57,7 +58,8 @@ def windows_of(
     whole = np.stack([np.zeros_like(lengths), lengths], axis=1)
     chosen = whole if spans is None else np.array(spans, np.int64)
     history = size[0] if least is None else least
-    return Windows(store, "target", chosen, WindowSize(*size), apart, history, scales)
+    own = None if scales is None else Scales(scales, np.zeros(scales.shape[:2], bool))
+    return Windows(store, "target", chosen, WindowSize(*size), apart, history, own)
 
 
 def fitted(rows: Sequence[Mapping[str, Series] | Series], **settings: Any) -> Forecast:

@@ -16,6 +16,7 @@ from headway.cli import main
 TRAIN = {"steps": 30, "evaluate_every": 15}
 ENCODER = {"family": "encoder", "d_model": 16, "d_ff": 32, "n_heads": 2, "layers": 1}
 WINDOWS = {"horizon": 6, "lookback": 48}
+HOURS = {"calendar": ["hour", "weekday"]}
 
 
 def run_of(train="load.csv", model=ENCODER, forecast=(), **data):
@@ -46,6 +47,8 @@ def workdir(tmp_path_factory):
             seasonal=run_of(model=SEASONAL),
             both=run_of("both.csv", RIDGE),
             known=run_of({"file": "known.csv", "target": "load", "known": "sun"}, RIDGE),
+            calendar=run_of(forecast=HOURS),
+            calendar_ridge=run_of(model=RIDGE, forecast=HOURS),
         )
         yield folder
 
@@ -130,10 +133,12 @@ class TestForecast:
     @pytest.mark.parametrize("n", [2, 3, 10, 47, 48, 49])
     def test_a_history_of_any_length(self, headway, workdir, n):
         write_wide(workdir / "short.csv", {"load": wave(n)})
-        for run in ("run", "seasonal"):
+        for run in ("run", "seasonal", "calendar", "calendar_ridge"):
             code, stdout, stderr = headway("forecast", run, "short.csv")
             assert code == 0, stderr
-            assert all(math.isfinite(float(row["forecast"])) for row in table(stdout))
+            numbers = [float(row[name]) for row in table(stdout) for name in [*row][3:]]
+            assert len(numbers) == 6 * 5
+            assert all(map(math.isfinite, numbers))
 
     def test_days_that_are_too_few_to_show_weekdays(self, headway, workdir):
         """A run of weekdays forecasts Monday after Friday, though five days look like days."""

@@ -127,8 +127,9 @@ def test_gaps_covariates_and_a_calendar(scores, name):
     assert "missing_targets:" in report["metrics"]["mse"]["signature"]
 
 
+@pytest.mark.parametrize("calendar", [None, ["hour"]])
 @pytest.mark.parametrize("name", ["encoder", "transformer", "recurrent", "lstm", "ridge"])
-def test_many_series_of_different_length_and_scale(scores, workdir, name):
+def test_many_series_of_different_length_and_scale(scores, workdir, name, calendar):
     draw, lines = np.random.default_rng(0), ["unique_id,ds,y"]
     for number in range(12):
         n, scale = int(draw.integers(70, 200)), 10.0 ** draw.integers(-2, 5)
@@ -137,6 +138,7 @@ def test_many_series_of_different_length_and_scale(scores, workdir, name):
         lines += [f"s{number},{d}:00,{v:.8g}" for d, v in zip(days, values, strict=True)]
     lines += [f"short,2024-01-01T0{hour}:00,{hour}" for hour in range(3)]
     (workdir / "many.csv").write_text("\n".join(lines) + "\n")
-    report = scores((FAMILIES | RIDGE)[name], "many.csv", horizon=6)
+    facts = {} if calendar is None else {"calendar": calendar}
+    report = scores((FAMILIES | RIDGE)[name], "many.csv", horizon=6, **facts)
     assert value(report["metrics"], "smape") < 0.5 * value(report["floors"]["naive"], "smape")
     assert value(report["metrics"], "mase") < 1.5

@@ -146,6 +146,31 @@ def steps_of(part: Part | None, length: int, clock: Clock) -> tuple[int, int]:
     return min(max(first, 0), length), min(max(last, 0), length)
 
 
+def trained_steps(
+    corpora: Sequence[Corpus],
+    training: Sequence[Corpus],
+    clocks: Sequence[Clock],
+    lengths: np.ndarray,
+    spans: np.ndarray,
+) -> np.ndarray:
+    """The steps of each series that are a training part and end before its targets; 0, 0 if none.
+
+    Args:
+        corpora: the corpus of each series.
+        training: those of the training, of which one may be another part of the same file.
+        spans: the target steps of each series.
+
+    Shape: lengths (n,), spans (n, 2) -> (n, 2).
+    """
+    ranges = np.zeros_like(spans)
+    for i, corpus in enumerate(corpora):
+        own = [each for each in training if each.part and each.file and each.file == corpus.file]
+        for first, last in (steps_of(each.part, int(lengths[i]), clocks[i]) for each in own):
+            if last <= spans[i, 0]:
+                ranges[i] = first, last
+    return ranges
+
+
 def _step(bound: Bound, length: int, clock: Clock) -> int:
     if isinstance(bound, str):
         return _step_of_date(bound, length, clock)

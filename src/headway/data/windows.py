@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .scales import Scales
 from .store import Store
 
 LENGTH = "steps"
@@ -57,8 +58,7 @@ class Windows:
             the start of a series; if no window has, the last one is used with the history that it
             has. A later span has history before it: all of its windows are used, so that targets of
             a test do not depend on the look-back.
-        scales: location and deviation of each channel of each series (n, C, 2), by which `take`
-            standardises it.
+        scales: location and deviation of each channel, by which `take` standardises it.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Windows:
         size: WindowSize,
         apart: bool,
         least_history: int,
-        scales: np.ndarray | None = None,
+        scales: Scales | None = None,
     ) -> None:
         self.store, self.column, self.size, self.apart = store, column, size, apart
         self.scales = scales
@@ -135,7 +135,7 @@ class Windows:
         return Places(series, channel, self._firsts[series] + number * self.size.stride)
 
     def take(self, places: Places) -> tuple[np.ndarray, np.ndarray]:
-        """The targets' columns over some windows, and which of these steps exist.
+        """The targets' columns over some windows, as precise as stored, and which steps exist.
 
         Shape: values (n, history + horizon, C), where C is 1 if channels are apart; exists
         (n, history + horizon).
@@ -145,16 +145,9 @@ class Windows:
         channel = places.channel if self.apart else None
         values = self._read(self.column, places.series, steps, channel)
         if self.scales is not None:
-            scales = self._scales_at(places, self.scales)[:, None]  # (n, 1, C, 2)
+            scales = self.scales.at(places.series, places.first, channel)[:, None]  # (n, 1, C, 2)
             values = (values - scales[..., 0]) / scales[..., 1]
-        return values.astype(np.float32, copy=False), exists
-
-    def _scales_at(self, places: Places, scales: np.ndarray) -> np.ndarray:
-        """Location and deviation of the channels of some windows (n, C, 2)."""
-        if self.apart:
-            return scales[places.series, places.channel][:, None]
-        chosen: np.ndarray = scales[places.series]
-        return chosen
+        return values, exists
 
     def units(
         self, places: Places, mean: np.ndarray, deviation: np.ndarray
@@ -175,7 +168,8 @@ class Windows:
                 offset[rows, places.channel][:, None],
             )
         if self.scales is not None:
-            inner = self._scales_at(places, self.scales)
+            channel = places.channel if self.apart else None
+            inner = self.scales.at(places.series, places.first, channel)
             scale, offset = scale * inner[..., 1], offset + scale * inner[..., 0]
         return scale, offset
 
@@ -223,9 +217,10 @@ def fill_forward(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     is_missing = np.isnan(values)
     if not is_missing.any():
         return values, np.ones_like(is_missing)
-    n, steps, channels = values.shape
-    indices = np.where(is_missing, -1, np.arange(steps)[:, None])
-    latest = np.maximum.accumulate(indices, axis=1)  # (n, T, C): the last step with a value
-    rows, columns = np.arange(n)[:, None, None], np.arange(channels)
-    filled = values[rows, np.maximum(latest, 0), columns]
-    return np.where(latest >= 0, filled, 0.0).astype(values.dtype), latest >= 0
+    steps = np.arange(values.shape[1], dtype=np.int32)[:, None]
+    latest = np.where(is_missing, np.int32(-1), steps)
+    np.maximum.accumulate(latest, axis=1, out=latest)  # (n, T, C): the last step with a value
+    filled, (rows, at, columns) = values.copy(), np.nonzero(is_missing)
+    before = latest[rows, at, columns]
+    filled[rows, at, columns] = np.where(before >= 0, values[rows, before, columns], 0.0)
+    return filled, latest >= 0

@@ -15,6 +15,7 @@ from ..metrics.naive2 import naive2, seasonal_error
 from ..tasks.forecast import Forecast
 from ..tasks.forecast_calibration import Calibration, ForecastBatch
 
+ROUNDING = 4 * np.finfo(np.float32).eps
 MOST_NAIVE2 = 20_000
 """Windows for which Naive2 is computed; it takes about a millisecond each."""
 
@@ -64,12 +65,14 @@ class Backtest:
         n_columns = target.width
         scaling, seasonal = np.empty((2, len(windows.spans), n_columns))
         for i, (begin, _) in enumerate(windows.spans.tolist()):
-            own = np.ones(n_columns) if windows.scales is None else windows.scales[i, :, 1]
-            scaling[i] = own * target.deviation
+            scaling[i] = target.deviation
+            if not begin and windows.is_used[i]:  # the first window has history all the same
+                begin = int(windows.firsts_of(i)[0])
             stored = windows.store[windows.column][i][:begin].astype(np.float64)
             in_units = stored * target.deviation + target.mean
             seasonal[i] = seasonal_error(in_units, season) if begin > season else np.nan
-        return SeriesScales(scaling, seasonal, season)
+        rule = "" if windows.scales is None else windows.scales.rule
+        return SeriesScales(scaling, seasonal, season, rule)
 
     def _quantiles(self, batch: ForecastBatch) -> tuple[tuple[float, ...], np.ndarray | None]:
         """The levels of the interval ends and of the forecast, and their values (B, H, C, Q)."""
@@ -86,10 +89,10 @@ class Backtest:
         self, batch: ForecastBatch, levels: tuple[float, ...], ends: np.ndarray | None
     ) -> Forecasts:
         """The forecasts of a batch in the units of the data."""
-        scale, offset = self._units(batch)
+        scale, offset = self.task.units(self.windows, batch)
         is_apart = self.windows.apart
         return Forecasts(
-            batch.point * scale + offset,
+            _unrounded(batch.point, batch.values) * scale + offset,
             batch.values * scale + offset,
             batch.valid,
             batch.places.series,
@@ -98,13 +101,8 @@ class Backtest:
             () if ends is None else levels,
             self._naive2(batch) if self.has_naive2 else None,
             batch.places.channel if is_apart else None,
+            scale,
         )
-
-    def _units(self, batch: ForecastBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Scale and offset from scaled values to units (B, 1, C)."""
-        target = self.task.inputs.target
-        scale, offset = self.windows.units(batch.places, target.mean, target.deviation)
-        return scale[:, None], offset[:, None]
 
     def _naive2(self, batch: ForecastBatch) -> np.ndarray:
         """Naive2 for each window, from all steps before it, in units (B, H, C)."""
@@ -119,3 +117,12 @@ class Backtest:
                 known = history[:, column][~np.isnan(history[:, column])]
                 result[i, :, c] = naive2(known, season, horizon) if len(known) else np.nan
         return result
+
+
+def _unrounded(point: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Forecasts, made equal to the true values from which they differ by rounding alone.
+
+    The sMAPE of zero and almost zero would be 200.
+    """
+    is_same = np.abs(point - values) <= ROUNDING * np.abs(values)
+    return np.where(is_same, values, point)

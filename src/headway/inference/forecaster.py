@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arguments import checked
-from ..data.config import Corpus
+from ..data.config import Corpus, learned_from
 from ..data.frequency import Frequency
 from ..data.series import Series
 from ..data.store import ArrayColumn, ArrayStore
 from ..data.times import time_texts
 from ..data.windows import Windows
-from ..errors import DataError, HeadwayError
+from ..errors import DataError, HeadwayError, RunError
 from ..inspection.report import CommandUse
 from ..inspection.series import SeriesInspection
 from ..metrics.forecast_errors import ErrorSums
@@ -180,7 +180,9 @@ class Forecaster(TrainedModel):
             self.check(series.rows, series.places, 0)
             rows += series.rows
             sizes.append(len(series.rows))
-        return self.task.windows(self.in_memory(rows), sizes, corpora)[0], len(rows)
+        training = learned_from(self.config.data)
+        windows, _ = self.task.windows(self.in_memory(rows), sizes, corpora, training=training)
+        return windows, len(rows)
 
     def public_info(self) -> dict[str, Any]:
         covariates = [
@@ -427,10 +429,19 @@ class Forecaster(TrainedModel):
         return ArrayStore(columns, len(rows))
 
     def in_units(self, windows: Windows, batch: ForecastBatch, scaled: np.ndarray) -> np.ndarray:
-        """Scaled values (B, H, C) in the units of the data."""
-        target = self.task.inputs.target
-        scale, offset = windows.units(batch.places, target.mean, target.deviation)
-        return scaled * scale[:, None] + offset[:, None]
+        """Scaled values (B, H, C) in the units of the data.
+
+        Raises:
+            RunError: one is no finite number.
+        """
+        if not np.isfinite(scaled).all():
+            raise RunError(
+                f"{self.run.path}: a forecast is infinite or NaN, expected finite numbers; the "
+                "weights are damaged or the training has diverged: train again, with a lower "
+                "train.lr"
+            )
+        scale, offset = self.task.units(windows, batch)
+        return scaled * scale + offset
 
 
 @dataclass(frozen=True)

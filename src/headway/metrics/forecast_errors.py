@@ -32,6 +32,7 @@ class Forecasts:
         levels: of the quantiles, ascending, between 0 and 1.
         naive2: forecasts of Naive2 for the same windows (n, H, C), for OWA; or None.
         column: index of the column of each window (n,), if C is 1 because columns come apart.
+        scaling: deviation that scaled each window (n, 1, C). Default: that of its series.
     """
 
     outputs: NDArray[np.floating]
@@ -43,6 +44,7 @@ class Forecasts:
     levels: tuple[float, ...] = ()
     naive2: NDArray[np.floating] | None = None
     column: NDArray[np.integer] | None = None
+    scaling: Numbers | None = None
 
     def scales_of(self, values: NDArray[Any]) -> NDArray[Any]:
         """For each window, the entries of values (S, C) for its series and columns (n, 1, C)."""
@@ -61,11 +63,13 @@ class SeriesScales:
         seasonal: in-sample `naive2.seasonal_error` (S, C), for MASE; or None. A column with 0 or
             NaN has no MASE.
         season: steps of the season.
+        rule: from which steps series are scaled, if each is by itself.
     """
 
     scaling: Numbers
     seasonal: Numbers | None = None
     season: int = 1
+    rule: str = ""
 
     @property
     def has_mase(self) -> NDArray[np.bool_]:
@@ -168,7 +172,9 @@ def _errors(forecasts: Forecasts, scales: SeriesScales) -> Sums:
     valid = forecasts.valid
     targets = _checked("target", forecasts.targets, forecasts)
     outputs = _checked("forecast", forecasts.outputs, forecasts)
-    scaling = forecasts.scales_of(scales.scaling)  # (n, 1, C)
+    scaling = forecasts.scaling  # (n, 1, C)
+    if scaling is None:
+        scaling = forecasts.scales_of(scales.scaling)
     error = np.abs(outputs - targets)  # (n, H, C), 0 where not valid
     sums = {
         "count": _total(valid),

@@ -201,6 +201,8 @@ def _signature(measure: _Measure, errors: ErrorSums) -> str:
     uses = set(measure.sums)
     if "mase_count" in uses:
         parts.append(f"season:{errors.scales.season}")
+    if errors.scales.rule and any(name.startswith("scaled_") for name in uses):
+        parts.append(f"scale:{errors.scales.rule}")
     if uses & {"pinball", "scaled_pinball"}:
         parts.append(f"levels:{','.join(f'{level:g}' for level in errors.levels)}")
     if uses & {"covered", "width", "scaled_width"}:

@@ -257,11 +257,18 @@ class Task(IndependentColumns, ABC):
         """The part of a row's values to which codecs may be fitted; by default all of them."""
         return values
 
-    def examples(self, prepared: Prepared, corpora: Sequence[Corpus], key: str) -> Prepared:
+    def examples(
+        self,
+        prepared: Prepared,
+        corpora: Sequence[Corpus],
+        key: str,
+        training: Sequence[Corpus] = (),
+    ) -> Prepared:
         """The examples of prepared corpora; by default each stored row is one.
 
         Args:
-            key: the set: `train` or `valid`.
+            key: the set: `train`, `valid` or `test`.
+            training: the training corpora, which may be other parts of the same files.
         """
         return prepared
 

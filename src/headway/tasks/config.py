@@ -55,8 +55,9 @@ class ForecastConfig:
     forecasts all columns together."""
     scaling: Literal["column", "series", "none"] | None = None
     """Standardises values by the mean and deviation of each column in the training data, of each
-    series as well, or not at all. Default: `series` if there are several, because their levels may
-    differ by far; otherwise `column`."""
+    series as well, or not at all. `series` takes those of the training part of a series, in new
+    data those of all its steps before the window. Default: `series` if there are several, because
+    their levels may differ by far; otherwise `column`."""
     normalise: Literal["window", "last", "none"] = "window"
     """What is taken out of each window before the model reads it, and put back into its forecast:
     mean and deviation of the history, its last value alone, or nothing."""

@@ -21,9 +21,10 @@ from ..data.config import Corpus, DataConfig, learned_from
 from ..data.formats.read import read
 from ..data.held_out import DividedData
 from ..data.prepare import Prepared
+from ..data.scales import Scales, TypicalVariances
 from ..data.series import Series
 from ..data.store import Store
-from ..data.time_parts import divide_in_time, steps_of
+from ..data.time_parts import divide_in_time, steps_of, trained_steps
 from ..data.window_leaks import n_leaking
 from ..data.windows import LENGTH, Windows, spans_of
 from ..errors import DataError, batch_in_memory
@@ -32,7 +33,7 @@ from ..models import Family, SequenceModel, Vectors, VocabularySizes
 from ..models.ensemble import members_of
 from ..parallel import LARGE_INPUTS
 from ..search import SearchConfig
-from .base import Batch, Objective, Rows, Task, Validation, Validator, device_of, size_of
+from .base import Batch, Rows, Task, device_of, size_of
 from .config import ForecastConfig
 from .forecast_calibration import Calibration, ForecastBatch
 from .forecast_floors import floor_tensors
@@ -46,12 +47,15 @@ from .forecast_inputs import (
     describe,
     window_batches,
 )
+from .forecast_loss import ForecastLoss, ForecastValidator
 
 EVALUATED = 1024
 """Windows in a batch of an evaluation."""
 WINDOWS = 128
 """Windows in an update, by default."""
 USUAL_SEASON = 1
+SHOWN = 5
+"""Names in a line of the log."""
 MANY_LEAKS = 1e-3
 """The share of leaking training windows from which on it is no chance, and a warning."""
 
@@ -145,11 +149,14 @@ class Forecast(Task):
         season = self.config.season or first.frequency.season or USUAL_SEASON
         history = default_history(self.config, round(median(lengths)), season)
         scaling = self.config.scaling or ("series" if len(lengths) > 1 else "column")
-        facts = WindowFacts(history, season, str(first.frequency), has_gaps, scaling)
-        codecs = {
-            name: SeriesCodec.fit((row[i] for row in rows()), scaling != "none")
-            for i, name in enumerate(self.columns)
-        }
+        variances = TypicalVariances(history, scaling == "series")
+        codecs = {}
+        for i, name in enumerate(self.columns):
+            column = (row[i] for row in rows())
+            seen = column if i else variances.added(column)
+            codecs[name] = SeriesCodec.fit(seen, scaling != "none")
+        typical = variances.result(codecs["target"].deviation)
+        facts = WindowFacts(history, season, str(first.frequency), has_gaps, scaling, typical)
         return self.with_codecs(codecs, facts)
 
     def with_codecs(self, codecs: Mapping[str, SeriesCodec], facts: WindowFacts) -> Self:
@@ -214,10 +221,17 @@ class Forecast(Task):
             target_outputs=config.step * each,
         )
 
-    def examples(self, prepared: Prepared, corpora: Sequence[Corpus], key: str) -> Prepared:
+    def examples(
+        self,
+        prepared: Prepared,
+        corpora: Sequence[Corpus],
+        key: str,
+        training: Sequence[Corpus] = (),
+    ) -> Prepared:
         """The windows of prepared series."""
         stride = self.config.stride if key == "train" else 1
-        windows, sizes = self.windows(prepared.store, prepared.sizes, corpora, stride, key)
+        store, sizes = prepared.store, prepared.sizes
+        windows, sizes = self.windows(store, sizes, corpora, stride, key, training)
         return replace(prepared, store=windows, sizes=sizes)  # type: ignore[arg-type]
 
     def windows(
@@ -227,11 +241,15 @@ class Forecast(Task):
         corpora: Sequence[Corpus],
         stride: int = 1,
         key: str = "test",
+        training: Sequence[Corpus] = (),
     ) -> tuple[Windows, tuple[int, ...]]:
         """The windows of stored series, and their number in each corpus.
 
         Args:
             key: the set: `train`, `valid` or `test`.
+            training: the training corpora. If one is an earlier part of the same file, each series
+                that is scaled by itself is scaled by it, and otherwise by all steps before a
+                window.
 
         Raises:
             DataError: no series is long enough for a window.
@@ -244,7 +262,11 @@ class Forecast(Task):
             for i, number in enumerate(corpus_of.tolist())
         ]
         spans = spans_of(parts, [clock.history for clock in clocks], lengths)
-        windows = self.windows_at(store, spans, stride, key)
+        ranges = np.array(parts)
+        if key != "train":
+            each = [corpora[number] for number in corpus_of.tolist()]
+            ranges = trained_steps(each, training, clocks, lengths, spans)
+        windows = self.windows_at(store, spans, stride, ranges)
         if not len(windows):
             raise DataError(self._too_short(lengths, spans, key))
         counts = np.bincount(corpus_of, windows.n_of_series, minlength=len(sizes))
@@ -261,10 +283,16 @@ class Forecast(Task):
         )
 
     def windows_at(
-        self, store: Any, spans: np.ndarray, stride: int = 1, key: str = "test"
+        self, store: Any, spans: np.ndarray, stride: int = 1, ranges: np.ndarray | None = None
     ) -> Windows:
-        """The windows of stored series with target steps in spans (n, 2)."""
+        """The windows of stored series with target steps in spans (n, 2).
+
+        Args:
+            ranges: the steps by which a series is scaled (see `Scales.of`). Default: all before a
+                window.
+        """
         by_series = self.inputs.facts.scaling == "series"
+        ranges = np.zeros_like(spans) if ranges is None else ranges
         return Windows(
             store,
             "target",
@@ -272,39 +300,34 @@ class Forecast(Task):
             replace(self.inputs.size, stride=stride),
             apart=self.config.channels == "apart",
             least_history=self.inputs.size.history,
-            scales=self._scales(store, spans, key) if by_series else None,
+            scales=Scales.of(store["target"], ranges) if by_series else None,
         )
 
-    def _scales(self, store: Store, spans: np.ndarray, key: str) -> np.ndarray:
-        """Location and deviation of each series and channel, in training or before its targets."""
-        scales = np.empty((len(store), self.inputs.target.width, 2))
-        for i, (begin, end) in enumerate(spans.tolist()):
-            first = max(1, min(self.inputs.size.history, end - self.config.horizon))
-            stop = begin or (end if key == "train" else first)
-            values = store["target"][i][:stop]
-            known = ~np.isnan(values)
-            n = np.maximum(known.sum(0), 1)
-            mean = np.where(known, values, 0.0).sum(0) / n
-            squares = (np.where(known, values - mean, 0.0) ** 2).sum(0) / n
-            scales[i, :, 0] = mean
-            deviation = np.sqrt(squares)
-            is_constant = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))  # but for rounding
-            scales[i, :, 1] = np.where(is_constant, 1.0, deviation)
-        return scales
-
     def remarks(self, store: Store) -> list[str]:
-        facts, windows = self.inputs.facts, store
-        n_short = int((~windows.is_used).sum()) if isinstance(windows, Windows) else 0
-        lines = [
+        windows: Any = store
+        facts = self.inputs.facts
+        return [
             f"windows of {facts.history} and {self.config.horizon} steps of {facts.frequency}, "
-            f"season {facts.season}"
+            f"season {facts.season}",
+            *(f"warning: {line}" for line in self._warnings(windows)),
         ]
-        constant = [c.name for c in self.inputs.target.columns if _is_constant(c)]
-        if constant and facts.scaling != "none":
-            lines.append(f"warning: constant in the training data: {', '.join(constant)}")
-        if n_short:
-            lines.append(f"warning: {n_short} series are too short for a window and are not used")
-        return lines
+
+    def _warnings(self, windows: Windows) -> Iterator[str]:
+        """What may be wrong with the training data: constants, and series without a window."""
+        constant = np.array([column.is_constant for column in self.inputs.target.columns])  # type: ignore[union-attr]
+        if constant.any() and self.inputs.facts.scaling != "none":
+            names = np.array(self.inputs.target.names)[constant]
+            yield f"constant in the training data: {', '.join(names)}"
+        if windows.scales is not None:
+            others = (windows.scales.is_constant & ~constant).any(axis=1) & windows.is_used
+            if n := int(others.sum()):
+                first = np.flatnonzero(others)[:SHOWN].tolist()
+                names = [clock_of(windows.store[CLOCK][i]).name for i in first]
+                more = ", ..." if n > SHOWN else ""
+                are = "is" if n == 1 else "are"
+                yield f"{n} series {are} constant in the training data: {', '.join(names)}{more}"
+        if n_short := int((~windows.is_used).sum()):
+            yield f"{n_short} series are too short for a window and are not used"
 
     def leak_check(self, held_out: Mapping[str, Sequence[Corpus]], root: Path) -> None:
         """None: training and test are often parts of one row."""
@@ -329,9 +352,16 @@ class Forecast(Task):
         self, store: Store, indices: np.ndarray, draw: tuple[int, ...] | None = None
     ) -> dict[str, Tensor]:
         """Shape: see `WindowInputs.batch`; for decoders also tgt_in (B, T, step * C)."""
+        return self._batch_and_location(store, indices)[0]
+
+    def _batch_and_location(
+        self, store: Store, indices: np.ndarray
+    ) -> tuple[dict[str, Tensor], np.ndarray]:
+        """A batch, and the location of its windows: no model reads it."""
         windows: Any = store
         batch = self.inputs.batch(windows, windows.places(indices))
-        return {**batch, "tgt_in": self.inputs.decoder_inputs(batch, self.config.step)}
+        location = batch.pop("location").numpy()
+        return {**batch, "tgt_in": self.inputs.decoder_inputs(batch, self.config.step)}, location
 
     # Model
 
@@ -349,16 +379,19 @@ class Forecast(Task):
             self._floor_tensors = floor_tensors(self, training)
         return self._floor_tensors
 
-    def objective(self, model: Any, label_smoothing: float) -> "ForecastLoss":
+    def objective(self, model: Any, label_smoothing: float) -> ForecastLoss:
         return ForecastLoss(model, self)
 
     def validator(
         self, store: Store, data: DataConfig, metric: str, sample: int, search: SearchConfig
-    ) -> "ForecastValidator":
+    ) -> ForecastValidator:
         return ForecastValidator(self, store, metric)
 
     def taught(self, model: Any, batch: Batch) -> Tensor:
-        """Scaled outputs (B, H, C, Q) of one model, its decoder reading the true values."""
+        """Scaled outputs (B, H, C, Q) of one model, its decoder reading the true values.
+
+        They are differences to the location of the window, as the values of a batch are.
+        """
         if not isinstance(model, SequenceModel):
             return self._scaled(model.logits(batch), batch)
         return self._scaled(model.output(model(batch)), batch)
@@ -395,12 +428,11 @@ class Forecast(Task):
         return (self.config.quantiles or [0.5]).index(0.5)
 
     def _scaled(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Outputs of a model for normalised windows as scaled values (B, H, C, Q)."""
+        """Outputs of a model for normalised windows, as scaled as values (B, H, C, Q)."""
         _, horizon, channels = batch["values"].shape
         n = 1 if outputs[0].numel() == horizon * channels else self.n_quantiles
         outputs = outputs.reshape(len(outputs), -1, channels, n)[:, :horizon]
-        location, scale = (batch[name][:, None, :, None] for name in ("location", "scale"))
-        return outputs * scale + location
+        return outputs * batch["scale"][:, None, :, None]
 
     def backtest(self, model: Any, windows: Windows) -> Iterator[ForecastBatch]:
         """Forecasts of all windows, in their order."""
@@ -411,16 +443,23 @@ class Forecast(Task):
         """Forecasts of all windows by each of several models, in the order of the windows."""
         device = device_of(models[0])
         for indices in window_batches(windows, max(1, EVALUATED // self.inputs.n_channels)):
-            batch = {k: v.to(device) for k, v in self.batch(windows, indices).items()}  # type: ignore[arg-type]
+            on_cpu, location = self._batch_and_location(windows, indices)  # type: ignore[arg-type]
+            batch = {name: tensor.to(device) for name, tensor in on_cpu.items()}
             with batch_in_memory("a forecast", *size_of(batch), LARGE_INPUTS):
                 outputs = [self.outputs(model, batch).float().cpu().numpy() for model in models]
             known = ("values", "values_valid", "scale")
-            facts = [batch[name].cpu().numpy() for name in known]
+            facts = [*(on_cpu[name].numpy() for name in known), location]
             places = windows.places(indices)
             yield [
                 ForecastBatch(places, each, each[..., self.point_of(each)], *facts)
                 for each in outputs
             ]
+
+    def units(self, windows: Windows, batch: ForecastBatch) -> tuple[np.ndarray, np.ndarray]:
+        """What `value * scale + offset` must be for values of a batch to be in units (B, 1, C)."""
+        target = self.inputs.target
+        scale, offset = windows.units(batch.places, target.mean, target.deviation)
+        return scale[:, None], (offset + scale * batch.location)[:, None]
 
     def point_of(self, outputs: np.ndarray) -> int:
         """The index of the forecast among the quantiles of outputs; floors have one alone."""
@@ -451,69 +490,3 @@ def _check_steps(series: Series, first: Series) -> None:
             f"the steps of some series are {first.frequency} long, and those of {series.name!r} "
             f"{series.frequency}; train a model for each, or set frequency"
         )
-
-
-def _is_constant(column: Any) -> bool:
-    """Whether a standardised column has nothing to scale by."""
-    return bool(column.deviation == 1.0)
-
-
-class ForecastLoss(Objective):
-    """Model and error of scaled values: squared, absolute, or of quantiles."""
-
-    def __init__(self, model: Any, task: Forecast) -> None:
-        super().__init__(model)
-        self.task = task
-        self.quantiles = task.config.quantiles
-        self.is_squared = task.config.loss == "mse"
-
-    def counts(self, batch: Batch) -> dict[str, int]:
-        return {"loss": int(batch["values_valid"].sum())}
-
-    def tokens(self, batch: Batch) -> int:
-        return batch["src_valid"].numel()
-
-    def sums(self, batch: Batch) -> dict[str, Tensor]:
-        taught = self.training or not isinstance(self.model, SequenceModel)
-        outputs = (self.task.taught if taught else self.task.outputs)(self.model, batch).float()
-        return {"loss": self.error(outputs, batch)}
-
-    def error(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """The sum of the errors of outputs (B, H, C, Q)."""
-        errors = batch["values"][..., None] - outputs
-        if self.quantiles is not None:
-            levels = torch.tensor(self.quantiles, device=outputs.device)
-            each = torch.maximum(levels * errors, (levels - 1) * errors).mean(-1) * 2
-        else:
-            errors = errors[..., 0]
-            each = errors * errors if self.is_squared else errors.abs()
-        return (each * batch["values_valid"]).sum()
-
-
-class ForecastValidator(Validator):
-    """Loss, MSE and MAE over every window, in one pass."""
-
-    def __init__(self, task: Forecast, windows: Any, metric: str) -> None:
-        super().__init__(metric, task.prefers_less(metric))
-        self.task, self.windows = task, windows
-
-    def batches(self) -> Iterator[Batch]:
-        for indices in window_batches(self.windows, EVALUATED):
-            yield self.task.batch(self.windows, indices)
-
-    def examine(self, objective: Objective, limited: bool) -> Validation:
-        assert isinstance(objective, ForecastLoss)
-        n, loss, squared, absolute = 0, 0.0, 0.0, 0.0
-        for result in self.task.backtest(objective.model, self.windows):
-            outputs = torch.from_numpy(result.outputs)
-            batch = {
-                "values": torch.from_numpy(result.values),
-                "values_valid": torch.from_numpy(result.valid),
-            }
-            errors = (result.values - result.point) * result.valid
-            loss += objective.error(outputs, batch).item()
-            squared += float(np.square(errors, dtype=np.float64).sum())
-            absolute += float(np.abs(errors).sum(dtype=np.float64))
-            n += int(result.valid.sum())
-        n = max(n, 1)
-        return Validation({"valid_loss": loss / n, "mse": squared / n, "mae": absolute / n}, [])

@@ -5,7 +5,6 @@ as wide as the quantile of these errors at its level (Vovk et al. 2005; with pre
 Romano et al. 2019). It covers as promised if later errors are like those of the validation.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +27,7 @@ PREFIX = "interval."
 
 @dataclass(frozen=True)
 class ForecastBatch:
-    """Forecasts of some windows, in scaled values.
+    """Forecasts of some windows, in scaled values less the location of the window.
 
     Attributes:
         outputs: (B, H, C, Q).
@@ -36,6 +35,7 @@ class ForecastBatch:
         values: the true values (B, H, C).
         valid: which of them are known (B, H, C).
         scale: the deviation of each channel in its window (B, C).
+        location: what was taken out of it, in scaled values (B, C) of float64.
     """
 
     places: Places
@@ -44,6 +44,7 @@ class ForecastBatch:
     values: np.ndarray
     valid: np.ndarray
     scale: np.ndarray
+    location: np.ndarray
 
 
 class Calibration:
@@ -103,6 +104,8 @@ class Calibration:
             wide = margins.T[columns].transpose(0, 2, 1) * batch.scale[:, None]  # (B, H, C)
             low, high = self.base(batch, level)
             low, high = np.minimum(low, high) - wide, np.maximum(low, high) + wide
+            # A margin may be negative, and narrow the quantiles beyond the forecast.
+            low, high = np.minimum(low, batch.point), np.maximum(high, batch.point)
             if inner is not None:  # a wider level never has the narrower interval
                 low, high = np.minimum(low, inner[0]), np.maximum(high, inner[1])
             inner = low, high
@@ -148,8 +151,6 @@ def recent_windows(windows: Windows) -> Windows:
 def _margins(errors: np.ndarray, columns: np.ndarray, n_columns: int, level: float) -> np.ndarray:
     """The margin of each step and column (H, columns); NaN if there are too few errors.
 
-    Among n errors is none that a share of more than n / (n + 1) of the later ones does not exceed.
-
     Args:
         errors: (n, H, C), NaN for unknown values.
         columns: the column of each channel of each window (n, C).
@@ -157,15 +158,14 @@ def _margins(errors: np.ndarray, columns: np.ndarray, n_columns: int, level: flo
     horizon = errors.shape[1]
     flat = errors.transpose(0, 2, 1).reshape(-1, horizon)  # (n * C, H)
     owner = columns.reshape(-1)
-    least = math.ceil(level / (1 - level) - 1e-9)
-    enough = max(FEWEST_ERRORS, least)
     overall = _quantiles(flat.reshape(-1, 1), level)
-    overall = np.where((~np.isnan(flat)).sum() >= least, overall, np.nan)
-    pooled = np.where(_n_known(flat) >= enough, _quantiles(flat, level), overall)
+    pooled = np.where(_n_known(flat) >= FEWEST_ERRORS, _quantiles(flat, level), np.nan)
+    pooled = np.where(np.isnan(pooled), overall, pooled)
     margins = np.empty((horizon, n_columns), np.float32)
     for column in range(n_columns):
         own = flat[owner == column]
-        margins[:, column] = np.where(_n_known(own) >= enough, _quantiles(own, level), pooled)
+        found = np.where(_n_known(own) >= FEWEST_ERRORS, _quantiles(own, level), np.nan)
+        margins[:, column] = np.where(np.isnan(found), pooled, found)
     return margins
 
 
@@ -176,12 +176,16 @@ def _n_known(errors: np.ndarray) -> np.ndarray:
 
 
 def _quantiles(errors: np.ndarray, level: float) -> np.ndarray:
-    """For each step, the error of rank ceil((n + 1) * level) among the n known ones (H,)."""
-    ordered = np.sort(errors, axis=0)  # NaN last
+    """For each step, the error of rank ceil((n + 1) * level) among the n known ones (H,).
+
+    NaN if they are too few: none of n errors covers a share of more than n / (n + 1) of later ones.
+    """
     n = _n_known(errors)
-    rank = np.minimum(np.ceil((n + 1) * level).astype(int), n)
-    chosen = ordered[np.maximum(rank - 1, 0), np.arange(errors.shape[1])] if len(ordered) else 0.0
-    margins: np.ndarray = np.where(n > 0, chosen, np.nan)
+    rank = np.ceil(np.round((n + 1) * level, 6)).astype(int)  # 100 * .55 is more than 55 as floats
+    ordered = np.sort(errors, axis=0)  # NaN last
+    inside = np.clip(rank - 1, 0, max(0, len(ordered) - 1))
+    chosen = ordered[inside, np.arange(errors.shape[1])] if len(ordered) else np.nan
+    margins: np.ndarray = np.where(rank <= n, chosen, np.nan)
     return margins
 
 

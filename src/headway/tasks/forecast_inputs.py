@@ -7,7 +7,7 @@ input goes on over the horizon, without targets.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ COVARIATES = ("past", "known", "static")
 FUTURE = ("known", CALENDAR)
 """Covariates whose values in the horizon are known."""
 VARIANCE = 1e-5
-"""Added to the variance of a window, which may be constant."""
+"""Added to the variance of a window, which may be constant, as a share of the typical one."""
 FACTS = "windows.json"
 
 
@@ -43,6 +43,7 @@ class WindowFacts:
         frequency: the step of the series, as `Frequency.parse` reads it.
         has_gaps: whether the training data have missing targets.
         scaling: what values are standardised by: `column`, `series` or `none`.
+        variances: the variance of a typical window of each column, in scaled values; 1 if empty.
     """
 
     history: int
@@ -50,6 +51,7 @@ class WindowFacts:
     frequency: str
     has_gaps: bool
     scaling: str
+    variances: tuple[float, ...] = ()
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", "utf-8")
@@ -58,8 +60,10 @@ class WindowFacts:
     def load(cls, path: Path) -> "WindowFacts":
         try:
             facts = cls(**json.loads(path.read_text("utf-8")))
+            facts = replace(facts, variances=tuple(map(float, facts.variances)))
             Frequency.parse(facts.frequency)
             is_whole = facts.history >= 1 and facts.season >= 1
+            is_whole = is_whole and all(0 < each < np.inf for each in facts.variances)
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise RunError(f"{path} cannot be read ({error}); restore it from a copy") from None
         if not is_whole:
@@ -80,6 +84,7 @@ class WindowInputs:
         self.codecs, self.facts, self.config = dict(codecs), facts, config
         self.target = codecs["target"]
         self.size = WindowSize(facts.history, config.horizon)
+        self._added = VARIANCE * np.array(facts.variances or np.ones(self.target.width))
         self.calendar = (
             CalendarCodec(tuple(config.calendar), config.horizon) if config.calendar else None
         )
@@ -126,28 +131,33 @@ class WindowInputs:
     def batch(self, windows: Windows, places: Places) -> dict[str, Tensor]:
         """The tensors of some windows.
 
-        Shape: src (B, S, F), src_valid (B, S), values, values_valid (B, H, C), location, scale
-        (B, C); if the model reads one column of several, its number as segment (B, 1).
+        All is computed in float64 until the location of the window is taken out: the shape of a
+        window may be small beside its level.
+
+        Shape: src (B, S, F), src_valid (B, S), values, values_valid (B, H, C), scale (B, C),
+        location (B, C) of float64; if the model reads one column of several, its number as segment
+        (B, 1).
         """
         values, exists = windows.take(places)  # (B, L + H, C), (B, L + H)
         history = self.size.history
-        filled, is_filled = fill_forward(values[:, :history])
+        past = values[:, :history]
+        filled, is_filled = fill_forward(past)
         is_filled &= exists[:, :history, None]
-        location, scale = self._levels(filled, is_filled)
-        src = np.where(is_filled, (filled - location[:, None]) / scale[:, None], 0.0)
-        is_unknown = np.isnan(values[:, :history])
-        future, future_valid = values[:, history:], ~np.isnan(values[:, history:])
+        src, location, scale = self._normalised(filled, is_filled, places)
+        is_unknown = np.isnan(past)
+        future = values[:, history:] - location[:, None]
+        future_valid = ~np.isnan(future)
         batch = {
-            "src": self._features(windows, places, src, is_unknown),
+            "src": self._features(windows, places, src.astype(np.float32), is_unknown),
             "src_valid": self._src_valid(is_filled),
             "values": np.where(future_valid, future, 0.0),
             "values_valid": future_valid,
-            "location": location,
             "scale": scale,
         }
         if self.n_columns > 1:
             batch["segment"] = places.channel[:, None]
-        return {name: torch.from_numpy(_plain(array)) for name, array in batch.items()}
+        tensors = {name: torch.from_numpy(_plain(array)) for name, array in batch.items()}
+        return {**tensors, "location": torch.from_numpy(np.asarray(location, np.float64))}
 
     def decoder_inputs(self, batch: Mapping[str, Tensor], step: int) -> Tensor:
         """For a decoder: the values before each of its steps (B, T, step * C), normalised.
@@ -156,7 +166,7 @@ class WindowInputs:
         """
         n, horizon, channels = batch["values"].shape
         first = batch["src"][:, : self.size.history, :channels][:, -step:]
-        targets = (batch["values"] - batch["location"][:, None]) / batch["scale"][:, None]
+        targets = batch["values"] / batch["scale"][:, None]
         targets = torch.where(batch["values_valid"], targets, torch.nan)
         whole, _ = fill_forward(torch.cat([first, targets], 1).numpy())
         n_steps = -(-horizon // step)
@@ -167,18 +177,29 @@ class WindowInputs:
         inputs = padded[:, : n_steps * step].reshape(n, n_steps, step * channels)
         return torch.from_numpy(inputs)
 
-    def _levels(self, filled: np.ndarray, is_filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Location and scale of each channel of each window (B, C)."""
-        n = np.maximum(is_filled.sum(1), 1)
+    def _normalised(
+        self, filled: np.ndarray, is_filled: np.ndarray, places: Places
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The history (B, L, C) less its location and divided by its scale, and both (B, C).
+
+        Args:
+            filled: 0 where `is_filled` is False, and so is the result.
+        """
         mode = self.config.normalise
+        ones = np.ones((len(filled), filled.shape[2]))
         if mode == "none":
-            return np.zeros(n.shape, np.float32), np.ones(n.shape, np.float32)
+            return filled, 0 * ones, ones
+        n = np.maximum(is_filled.sum(1), 1)
+        location = filled[:, -1] if mode == "last" else filled.sum(1, dtype=np.float64) / n
+        centred = filled - location[:, None]
+        if not is_filled.all():
+            centred *= is_filled
         if mode == "last":
-            return filled[:, -1].astype(np.float32), np.ones(n.shape, np.float32)
-        kept = np.where(is_filled, filled, 0.0)
-        mean = kept.sum(1, dtype=np.float64) / n
-        squares = (np.where(is_filled, filled - mean[:, None], 0.0) ** 2).sum(1) / n
-        return mean.astype(np.float32), np.sqrt(squares + VARIANCE).astype(np.float32)
+            return centred, location, ones
+        added = self._added[places.channel][:, None] if self.n_columns > 1 else self._added
+        scale = np.sqrt(np.einsum("btc,btc->bc", centred, centred) / n + added)
+        centred /= scale[:, None]
+        return centred, location, scale
 
     def _src_valid(self, is_filled: np.ndarray) -> np.ndarray:
         """Steps of the input that have a value or lie in the horizon (B, S)."""
@@ -200,7 +221,8 @@ class WindowInputs:
             if name in self.codecs:
                 parts.append(self._covariate(windows, places, name, horizon))
         if self.calendar is not None:
-            parts.append(windows.covariates(CALENDAR, places, horizon))
+            facts = windows.covariates(CALENDAR, places, horizon)
+            parts.append(np.nan_to_num(facts, copy=False))  # there are none before the series
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
 
     def covariate_features(self) -> dict[str, slice]:
@@ -261,4 +283,5 @@ def default_history(config: ForecastConfig, length: int, season: int) -> int:
 
 def describe(facts: WindowFacts, config: ForecastConfig) -> dict[str, Any]:
     """The windows as plain data."""
-    return {**asdict(facts), "horizon": config.horizon, "channels": config.channels}
+    shown = {name: value for name, value in asdict(facts).items() if name != "variances"}
+    return {**shown, "horizon": config.horizon, "channels": config.channels}

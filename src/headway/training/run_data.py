@@ -146,7 +146,7 @@ def _prepare(
         leak_check=check,
         rules=task,
     )
-    prepared = task.examples(prepared, context.corpora(key), key)
+    prepared = task.examples(prepared, context.corpora(key), key, context.corpora("train"))
     task.check(prepared.store)
     for line in prepared.report(context.noted):
         context.note("Data", f"{key}: {line}")

@@ -57,9 +57,47 @@ def test_a_constant_series_has_no_mase():
     assert value(both, "mase") == pytest.approx(value(alone, "mase"), rel=1e-4)
 
 
-def test_a_part_from_the_start_has_no_mase():
-    errors, _ = run([series(wave(20))], None)
-    assert "mase" not in available(errors)
+def test_mase_of_a_whole_file_is_scaled_by_the_history_of_its_first_window():
+    values = wave(20)
+    errors, _ = run([series(values)], None)
+    seasonal = np.abs(values[2:6] - values[:4]).mean()
+    by_hand = [np.abs(values[f : f + 3] - values[f - 1]).mean() for f in range(6, 18)]
+    assert value(errors, "mase") == pytest.approx(np.mean(by_hand) / seasonal, rel=1e-5)
+    short, _ = run([series(values)], None, season=6)
+    assert "mase" not in available(short)
+
+
+def test_scaled_errors_of_a_new_file_by_the_steps_before_each_window():
+    """A series that is flat at first, whose deviation is not that of its first look-back."""
+    values = np.concatenate([np.zeros(6), wave(30)])
+    task = fitted([series(wave(40))] * 2, **PLAIN)
+    windows = all_windows(task, [series(values)])
+    model = floor_models(task, {})["naive"]
+    errors = Backtest(task, {"naive": model}, windows, None).run()["naive"]
+    firsts = range(6, 34)
+    deviations = [np.std(values[:f]) or task.inputs.target.deviation[0] for f in firsts]
+    by_hand = [
+        np.abs(values[f : f + 3] - values[f - 1]).mean() / deviation
+        for f, deviation in zip(firsts, deviations, strict=True)
+    ]
+    assert value(errors, "mae") == pytest.approx(np.mean(by_hand), rel=1e-4)
+    signature = FORECAST_METRICS["mae"](errors, None).signature
+    assert "|scale:steps before each window|" in signature
+    assert "scale:" not in FORECAST_METRICS["mae_units"](errors, None).signature
+    assert "scale:" not in FORECAST_METRICS["mae"](run([series(values)])[0], None).signature
+
+
+def test_smape_of_zeros_that_are_forecast_exactly():
+    """Zero after zero: no rounding of either makes an error of them."""
+    values = wave(60)
+    values[np.random.default_rng(0).random(60) < 0.7] = 0.0
+    errors, _ = run([series(values)], (0.5, 1.0))
+    each = []
+    for first in range(30, 58):
+        error = np.abs(values[first : first + 3] - values[first - 1])
+        size = np.abs(values[first : first + 3]) + np.abs(values[first - 1])
+        each.append(200 * error / np.where(size > 0, size, 1.0))
+    assert value(errors, "smape") == pytest.approx(np.mean(each), rel=1e-5)
 
 
 def test_missing_targets_do_not_count():
@@ -142,9 +180,8 @@ def test_scores_are_those_of_utilsforecast_on_the_same_windows():
     errors = Backtest(task, {"seasonal": model}, windows, None).run()["seasonal"]
     tables = []
     for batch in task.backtest(model, windows):
-        target = task.inputs.target
-        scale, offset = windows.units(batch.places, target.mean, target.deviation)
-        found = [x[..., 0] * scale + offset for x in (batch.point, batch.values)]
+        scale, offset = task.units(windows, batch)
+        found = [(x * scale + offset)[..., 0] for x in (batch.point, batch.values)]
         tables += [
             pandas.DataFrame({"unique_id": int(s), "seasonal": forecast, "y": y})
             for s, forecast, y in zip(batch.places.series, *found, strict=True)

@@ -11,7 +11,7 @@ from forecast_runs import NAN, series, wave, write_wide
 from headway import api
 from headway.data.config import Corpus
 from headway.data.frequency import Frequency
-from headway.errors import ConfigError, DataError
+from headway.errors import ConfigError, DataError, RunError
 from headway.inference.evaluation import EvaluationOptions
 from headway.inference.forecaster import Forecaster, floor_lines, warnings_of_floors
 from headway.metrics.score import Score
@@ -266,3 +266,14 @@ def test_the_series_given_is_left_as_it_was(seasonal):
     seasonal.forecast([given], horizon=10)
     seasonal.forecast([replace(given, name="x")])
     np.testing.assert_array_equal(given.values, before)
+
+
+def test_a_forecast_that_is_not_finite_is_refused(folder):
+    model = trained(folder, "ridge", name="spoilt")
+    model.model.weight.fill_(math.nan)
+    with pytest.raises(RunError) as caught:
+        model.forecast([series(LOAD[:60], NAMES)])
+    assert str(caught.value) == (
+        f"{model.run.path}: a forecast is infinite or NaN, expected finite numbers; the weights "
+        "are damaged or the training has diverged: train again, with a lower train.lr"
+    )

@@ -177,6 +177,20 @@ class TestRemarks:
             "warning: 1 series are too short for a window and are not used",
         ]
 
+    def test_a_deviation_of_one_is_not_constant(self):
+        rows = [series([-1.0, 1.0] * 6)]
+        task = fitted(rows, lookback=3, horizon=2)
+        assert task.inputs.target.deviation.tolist() == [1.0]
+        assert not any("constant" in line for line in task.remarks(all_windows(task, rows)))
+
+    def test_constant_series_among_others(self):
+        rows = [series(range(9), name="a"), *(series([n] * 9, name=f"s{n}") for n in range(7))]
+        task = fitted(rows, lookback=3, horizon=2)
+        windows = task.windows(stored(task, rows), [8], [Corpus()], key="train")[0]
+        assert task.remarks(windows)[1:] == [
+            "warning: 7 series are constant in the training data: s0, s1, s2, s3, s4, ..."
+        ]
+
     def test_all_zero_is_constant_too(self):
         rows = [series([0.0] * 9)]
         task = fitted(rows, lookback=3, horizon=2)
@@ -370,13 +384,34 @@ def test_the_validation_never_sees_targets_of_the_test():
         assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_scaling_by_series_does_not_read_the_test_either():
-    values = wave(200)
-    changed = values.copy()
-    changed[160:] += 1000
-    batches = []
-    for each in (values, changed):
-        task = fitted([series(values)], lookback=24, horizon=6, scaling="series")
-        windows = all_windows(task, [series(each)], part=(0.7, 0.8))
-        batches.append(task.batch(windows, np.arange(len(windows))))
-    assert all(torch.equal(batches[0][name], batches[1][name]) for name in batches[0])
+@pytest.mark.parametrize("part", [(0.7, 0.8), (0.8, 1.0), None], ids=str)
+@pytest.mark.parametrize("is_own", [True, False])
+def test_scaling_by_series_does_not_read_the_test_either(part, is_own):
+    """What a window reads does not change with its targets or later values, wherever it is."""
+    values, training = wave(200), [Corpus(file="a.csv", part=(0.0, 0.7))] if is_own else []
+    task = fitted([series(values)], lookback=24, horizon=6, scaling="series", normalise="none")
+    corpora = [Corpus(file="a.csv", part=part)]
+    whole = task.windows(stored(task, [series(values)]), [1], corpora, training=training)[0]
+    for index in range(0, len(whole), 13):
+        [first] = whole.places(np.array([index])).first
+        changed = values.copy()
+        changed[first:] += 1000
+        other = task.windows(stored(task, [series(changed)]), [1], corpora, training=training)[0]
+        ours, theirs = (task.batch(windows, np.array([index]))["src"] for windows in (whole, other))
+        assert torch.equal(ours, theirs)
+        assert ours.abs().max() < 5
+
+
+def test_the_parts_of_a_run_are_scaled_alike():
+    """Validation and test by the deviation of the training part, not by all steps before them."""
+    values = np.cumsum(np.random.default_rng(0).normal(size=300))
+    task = fitted([series(values)], lookback=24, horizon=6, scaling="series")
+    corpora = [Corpus(file="a.csv", part=part) for part in ((0.0, 0.7), (0.7, 0.8), (0.8, 1.0))]
+    store = stored(task, [series(values)])
+    found = set()
+    for corpus, key in zip(corpora, ("train", "valid", "test"), strict=True):
+        windows = task.windows(store, [1], [corpus], key=key, training=corpora[:1])[0]
+        target = task.inputs.target
+        [[[location, deviation]]] = windows.scales.values * target.deviation + [target.mean[0], 0]
+        found.add((round(location, 6), round(deviation, 6)))
+    assert found == {(round(values[:210].mean(), 6), round(values[:210].std(), 6))}

@@ -38,12 +38,15 @@ def errors(n):
 
 
 def batch_of(outputs, scale=1.0, channel=0):
-    """Forecasts of one window (H, Q) of one channel, with the last quantile as the forecast."""
+    """Forecasts of one window (H, Q) of one channel; the middle quantile is the forecast."""
     array = np.array(outputs, np.float32)[None, :, None, :]
     places = Places(np.array([0]), np.array([channel]), np.array([1]))
     values = np.zeros_like(array[..., 0])
     valid = np.ones_like(values, bool)
-    return ForecastBatch(places, array, array[..., 0], values, valid, np.full((1, 1), scale))
+    point = array[..., array.shape[-1] // 2]
+    return ForecastBatch(
+        places, array, point, values, valid, np.full((1, 1), scale), np.zeros((1, 1))
+    )
 
 
 class TestRanks:
@@ -63,6 +66,11 @@ class TestRanks:
     def test_other_levels(self):
         found, _ = fit(errors(199), 0, levels=[0.5, 0.99])
         assert {level: m.item() for level, m in found.margins.items()} == {0.5: 100, 0.99: 198}
+
+    def test_a_whole_rank_is_not_rounded_up(self):
+        """100 * .55 is 55, though not in floating point."""
+        found, _ = fit(errors(99), 0, levels=[0.55])
+        assert found.margins[0.55].item() == 55
 
     def test_a_level_that_so_few_errors_cannot_promise_is_left_out(self):
         """The largest of 8 errors is exceeded with a share of 1/9, which is more than a tenth."""
@@ -163,6 +171,14 @@ class TestIntervals:
         values = np.concatenate([[0.0], np.tile([-1.0, 1.0], 60)])
         found, _ = fit(values, -5, 0, 5, quantiles=[0.1, 0.5, 0.9], levels=[0.8])
         assert found.margins[0.8].item() == -4
+        [(_, low, high)] = found.intervals(batch_of([[-5, 0, 5]]))
+        assert (low.item(), high.item()) == (-1, 1)
+
+    def test_ends_never_cross_the_forecast(self):
+        """Quantiles of -0.1 and 0.1, each half a deviation too far from the forecast."""
+        calibration = Calibration({0.8: np.array([[-0.5]])}, (0.1, 0.5, 0.9), apart=True)
+        [(_, low, high)] = calibration.intervals(batch_of([[-0.1, 0, 0.1]]))
+        assert (low.item(), high.item()) == (0, 0)
 
     def test_columns_apart_take_the_margin_of_their_column(self):
         calibration = Calibration({0.9: np.array([[1.0, 7.0]])}, (0.5,), apart=True)
@@ -213,6 +229,6 @@ def test_the_interval_of_a_higher_level_holds_that_of_a_lower_one():
     outputs = np.zeros((1, 1, 1, 1))
     places = Places(np.zeros(1, int), np.zeros(1, int), np.zeros(1, int))
     point = outputs[..., 0]
-    batch = ForecastBatch(places, outputs, point, point, point == 0, np.ones((1, 1)))
+    batch = ForecastBatch(places, outputs, point, point, point == 0, np.ones((1, 1)), point[:, 0])
     (_, low, high), (_, lower, higher) = calibration.intervals(batch)
     assert lower <= low < high <= higher

@@ -1,11 +1,12 @@
 """Batches of windows: normalised, marked, with covariates and calendar; values by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from forecast_runs import NAN, all_windows, fitted, series, stored
+from forecast_runs import NAN, all_windows, fitted, series, stored, wave
 
 from headway.data.codecs.calendar import CalendarCodec
 from headway.data.config import Corpus
@@ -42,6 +43,7 @@ class TestTargets:
         assert batch["src"].shape == (1, 3, 1)
         assert batch["src_valid"].all()
         assert batch["values_valid"].all()
+        assert batch.pop("location").dtype == torch.float64
         assert {t.dtype for t in batch.values()} == {torch.float32, torch.bool}
 
     def test_a_column_of_several_has_its_number(self):
@@ -55,11 +57,11 @@ class TestTargets:
     def test_normalised_by_mean_and_deviation(self):
         """2, 3, 4 have mean 3 and variance 2/3."""
         batch = batch_of([series(range(10))], [2], normalise="window")
-        deviation = math.sqrt(2 / 3 + VARIANCE)
+        deviation = math.sqrt(2 / 3 * (1 + VARIANCE))
         assert batch["location"].tolist() == [[3]]
         assert batch["scale"].item() == pytest.approx(deviation)
         assert column(batch["src"]) == pytest.approx([-1 / deviation, 0, 1 / deviation], abs=1e-5)
-        assert column(batch["values"]) == [5, 6]  # scaled values are not normalised
+        assert column(batch["values"]) == [2, 3]  # less the mean, not divided
 
     def test_normalised_by_the_last_value(self):
         batch = batch_of([series(range(10))], [2], normalise="last")
@@ -76,6 +78,32 @@ class TestTargets:
         assert column(batch["src"]) == [0, 0, 0]
         assert batch["scale"].item() == pytest.approx(math.sqrt(VARIANCE))
 
+    @pytest.mark.parametrize("scaling", ["none", "column", "series"])
+    def test_the_shape_of_a_window_far_from_zero(self, scaling):
+        """A counter that ran up to a billion, and then waves of ten: no value is rounded."""
+        waves = 10 * np.sin(np.arange(600) / 2)
+        rows = [series(np.concatenate([np.linspace(0, 1e9, 400), 1e9 + waves]))]
+        task = fitted(rows, lookback=24, horizon=6, scaling=scaling)
+        windows = all_windows(task, rows)
+        [last] = windows.places(np.array([len(windows) - 1])).first
+        batch = task.inputs.batch(windows, windows.places(np.array([len(windows) - 1])))
+        own = waves[last - 424 : last - 400]
+        expected = (own - own.mean()) / own.std()
+        np.testing.assert_allclose(batch["src"][0, :, 0], expected, atol=1e-4)
+        shape = batch["values"][0, :, 0] / batch["scale"].item()
+        later = (waves[last - 400 : last - 394] - own.mean()) / own.std()
+        np.testing.assert_allclose(shape, later, atol=1e-4)
+
+    def test_a_window_that_is_constant_beside_large_ones(self):
+        """The scale is a small share of that of a typical window, whatever the unit."""
+        for unit in (1e-6, 1.0, 1e6):
+            values = np.concatenate([np.full(40, 3.0), wave(200)]) * unit
+            rows = [series(values)]
+            task = fitted(rows, lookback=24, horizon=6, scaling="none")
+            windows = all_windows(task, rows)
+            scales = task.inputs.batch(windows, windows.places(np.array([0, 150])))["scale"]
+            assert 1e-3 < float(scales[0] / scales[1]) < 1e-2
+
     def test_a_large_constant_does_not_overflow(self):
         batch = batch_of([series([1e30] * 9)], normalise="window")
         assert all(bool(tensor.isfinite().all()) for tensor in batch.values())
@@ -84,12 +112,14 @@ class TestTargets:
     def test_a_short_history_is_padded_in_front(self, normalise):
         batch = batch_of([series([4, 6, 7, 8])], normalise=normalise)
         assert batch["src_valid"].tolist() == [[False, True, True]]
-        assert column(batch["values"]) == [7, 8]
+        assert (
+            column(batch["values"]) == {"none": [7, 8], "last": [1, 2], "window": [2, 3]}[normalise]
+        )
         by_hand = {"none": [0, 4, 6], "last": [0, -2, 0], "window": [0, -0.999995, 0.999995]}
         assert column(batch["src"]) == pytest.approx(by_hand[normalise], abs=1e-5)
         if normalise == "window":  # mean and deviation of 4 and 6 alone
             assert batch["location"].item() == 5
-            assert batch["scale"].item() == pytest.approx(math.sqrt(1 + VARIANCE))
+            assert batch["scale"].item() == pytest.approx(math.sqrt(1 + 2 / 3 * VARIANCE))
 
     def test_one_step_of_history(self):
         batch = batch_of([series([4, 5, 6])])
@@ -184,20 +214,37 @@ class TestScaling:
         batch = task.inputs.batch(windows, windows.places(np.array([0, 2])))
         torch.testing.assert_close(batch["src"][0], batch["src"][1], atol=1e-5, rtol=0)
 
-    def test_a_test_file_is_scaled_by_its_first_history(self):
-        """No step before the file: the targets that follow do not count."""
-        rows = [series([0, 2, 4, 1000, 2000, 3000])]
+    def test_a_new_file_is_scaled_by_all_steps_before_each_window(self):
+        """The targets that follow do not count."""
+        values = np.array([0, 2, 4, 1000, 2000, 3000.0])
+        rows = [series(values)]
         task = fitted([series(range(9))] * 2, **PLAIN | {"scaling": "series"})
         windows = task.windows(stored(task, rows), [1], [Corpus()])[0]
-        batch = task.inputs.batch(windows, windows.places(np.array([0])))
-        expected = (np.array([0, 2, 4]) - 2) / np.std([0, 2, 4])
-        assert column(batch["src"]) == pytest.approx(expected.tolist(), abs=1e-4)
+        for index, first in ((0, 3), (1, 4)):
+            batch = task.inputs.batch(windows, windows.places(np.array([index])))
+            before = values[:first]
+            expected = (before[-3:] - before.mean()) / before.std()
+            assert column(batch["src"]) == pytest.approx(expected.tolist(), abs=1e-4)
+        assert windows.scales.rule == "steps before each window"
+
+    def test_the_later_parts_of_a_file_are_scaled_by_its_training_part(self):
+        rows = [series([0, 2, 4, 6, 1000, 2000, 3000, 4000, 5000])]
+        task = fitted(rows, **(PLAIN | {"scaling": "series"}))
+        training, other = Corpus(file="a.csv", part=(0, 4)), Corpus(file="b.csv", part=(0, 4))
+        expected = (np.array([1000, 2000, 3000]) - 3) / np.std([0, 2, 4, 6])
+        test = replace(training, part=(7, 9))
+        for known, is_own in (([training], True), ([other, training], True), ([other], False)):
+            windows = task.windows(stored(task, rows), [1], [test], training=known)[0]
+            batch = task.inputs.batch(windows, windows.places(np.array([0])))
+            assert (column(batch["src"]) == pytest.approx(expected.tolist(), rel=1e-4)) is is_own
+            rule = "training part" if is_own else "steps before each window"
+            assert windows.scales.rule == rule
 
     def test_rounding_of_a_constant_is_no_deviation(self):
         rows = [series([0.1] * n) for n in range(6, 40)] + [series(range(9))]
         task = fitted(rows, **(PLAIN | {"scaling": "series"}))
         windows = all_windows(task, rows)
-        assert (windows.scales[:-1, :, 1] == 1.0).all()
+        assert (windows.scales.values[:-1, :, 1] == 1.0).all()
 
     def test_a_constant_series_has_nothing_to_scale_by(self):
         rows = [series([5.0] * 6), series([1, 2, 3, 4, 5, 6])]
@@ -217,6 +264,12 @@ class TestCovariates:
             "static": series([[5.0, 7.0]], ("area", "height")),
         }
         return [{name: given[name] for name in ("target", *more)}]
+
+    def test_before_the_series_they_are_zero(self):
+        batch = batch_of(self.rows("known"), calendar=["hour"], lookback=9)
+        assert not batch["src_valid"][0, :4].any()
+        assert (batch["src"][0, :4, 2:] == 0).all()
+        assert batch["src"].isfinite().all()
 
     def test_the_past_ends_with_the_history(self):
         batch = batch_of(self.rows("past"), [1])
@@ -329,6 +382,13 @@ class TestFacts:
         facts = WindowFacts(48, 24, "h", True, "series")
         facts.save(tmp_path / "w.json")
         assert WindowFacts.load(tmp_path / "w.json") == facts
+        typical = replace(facts, variances=(0.5, 1e-20))
+        typical.save(tmp_path / "v.json")
+        assert WindowFacts.load(tmp_path / "v.json") == typical
+        before = (tmp_path / "w.json").read_text().replace(',\n "variances": []', "")
+        assert "variances" not in before
+        (tmp_path / "older.json").write_text(before)
+        assert WindowFacts.load(tmp_path / "older.json") == facts
         assert describe(facts, ForecastConfig(horizon=5)) == {
             "history": 48,
             "season": 24,
@@ -349,6 +409,8 @@ class TestFacts:
             '{"history": 1, "season": 0, "frequency": "h", "has_gaps": false, "scaling": ""}',
             '{"history": "a", "season": 1, "frequency": "h", "has_gaps": false, "scaling": ""}',
             '{"history": 1, "season": 1, "frequency": "none", "has_gaps": false, "scaling": ""}',
+            '{"history": 1, "season": 1, "frequency": "h", "has_gaps": false, "scaling": "", '
+            '"variances": [0]}',
         ],
     )
     def test_a_damaged_file(self, tmp_path, content):

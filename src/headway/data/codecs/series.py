@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DataError, RunError
+from ..scales import deviations
 from ..series import Series
 from ..store import Column
 from .values import number
@@ -28,11 +29,16 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A column of numbers with its mean and deviation in the training data."""
+    """A column of numbers with its mean and deviation in the training data.
+
+    Attributes:
+        is_constant: whether it has one value there, or none; the deviation is then 1.
+    """
 
     name: str
     mean: float = 0.0
     deviation: float = 1.0
+    is_constant: bool = False
 
     width = 1
 
@@ -178,7 +184,10 @@ class SeriesCodec:
         return next(filter(None, problems), None)
 
     def fingerprint(self) -> str:
-        content = json.dumps([asdict(column) for column in self.columns])
+        columns = [asdict(column) for column in self.columns]
+        for column in columns:
+            column.pop("is_constant", None)  # it does not change an encoding
+        content = json.dumps(columns)
         return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
     def save(self, path: Path) -> None:
@@ -231,11 +240,10 @@ class _Fit:
                 )
             return CategoryColumn(self.name, tuple(sorted(self.categories)))
         if not standardise or not self.n:
-            return NumberColumn(self.name)
-        deviation = math.sqrt(self.squares / self.n)
-        # A constant column has nothing to scale by; rounding may leave a tiny deviation.
-        is_constant = deviation <= 1e-12 * max(1.0, abs(self.mean))
-        return NumberColumn(self.name, self.mean, 1.0 if is_constant else deviation)
+            return NumberColumn(self.name, is_constant=not self.n)
+        mean, variance = np.float64(self.mean), np.float64(self.squares / self.n)
+        deviation, is_constant = deviations(mean, variance)
+        return NumberColumn(self.name, self.mean, float(deviation), bool(is_constant))
 
 
 def _number(value: str | None) -> float:
@@ -266,7 +274,7 @@ def _load_column(entry: dict[str, Any]) -> NumberColumn | CategoryColumn:
     mean, deviation = float(entry["mean"]), float(entry["deviation"])
     if not math.isfinite(mean) or not 0 < deviation < math.inf:
         raise ValueError(f"column {entry['name']!r} has no mean and deviation")
-    return NumberColumn(str(entry["name"]), mean, deviation)
+    return NumberColumn(str(entry["name"]), mean, deviation, bool(entry.get("is_constant")))
 
 
 @dataclass(frozen=True)

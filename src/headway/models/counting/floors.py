@@ -44,9 +44,9 @@ class SeasonalConfig:
 class FloorModel(nn.Module):
     """A model without gradient of the H steps after a window of L steps.
 
-    A batch has `src (B, S, F)`, `src_valid (B, S)`, `location` and `scale` (B, C). The first C
-    features are the columns to forecast, `(value - location) / scale`; the others are covariates. S
-    is L, or more if covariates of the future are known.
+    A batch has `src (B, S, F)`, `src_valid (B, S)` and `scale (B, C)`. The first C features are the
+    columns to forecast, `(value - location) / scale`; the others are covariates. S is L, or more if
+    covariates of the future are known.
     """
 
     def __init__(self, config: Any, vocabularies: VocabularySizes) -> None:
@@ -57,7 +57,7 @@ class FloorModel(nn.Module):
 
     def history(self, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """The past values of the columns to forecast (B, L, C), and the mask (B, L)."""
-        length, n_columns = batch["src"].size(1) - self.n_future, batch["location"].size(1)
+        length, n_columns = batch["src"].size(1) - self.n_future, batch["scale"].size(1)
         return batch["src"][:, :length, :n_columns], batch["src_valid"][:, :length]
 
 

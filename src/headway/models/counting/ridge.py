@@ -75,15 +75,15 @@ class Ridge(FloorModel, Counted):
         values, valid = self.history(batch)
         recent = slice(-self.config.history, None)
         own = (values[:, recent] - values[:, -1:]) * batch["scale"][:, None]  # (B, L, C)
-        own = own * valid[:, recent, None]
+        own = own.where(valid[:, recent, None], 0.0)  # what is padded may be anything, even NaN
         first = max(0, values.size(1) - self.config.covariate_history)
         covariates = batch["src"][:, first:, values.size(2) :]
-        covariates = covariates * batch["src_valid"][:, first:, None]
+        covariates = covariates.where(batch["src_valid"][:, first:, None], 0.0)
         return torch.cat([own.flatten(1), covariates.flatten(1)], dim=1)
 
     def outputs(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Differences of the targets to the last value in scaled units (B, H, C)."""
-        last = batch["location"] + self.history(batch)[0][:, -1] * batch["scale"]
+        last = self.history(batch)[0][:, -1] * batch["scale"]
         return batch["values"] - last[:, None]
 
 
@@ -137,8 +137,10 @@ class Moments:
 
     def add(self, x: Tensor, y: Tensor) -> None:
         """Adds windows, (n, P) and (n, Q)."""
+        rows = torch.cat([x, y], dim=1)
+        assert rows.isfinite().all(), "one such number would spoil all weights"
         self._n_inputs = x.size(1)
-        self._rows.append(torch.cat([x, y], dim=1))
+        self._rows.append(rows)
         if sum(map(len, self._rows)) < _ROWS:
             return
         *whole, rest = torch.cat(self._rows).split(_ROWS)

@@ -40,7 +40,7 @@ def test_a_linear_series_is_recovered():
     batch = windows_batch(sliding(waves(columns=2), 24 + 12), 12)
     model = fit(batch, 12, columns=2)
     later = windows_batch(sliding(waves(900, columns=2)[600:], 24 + 12), 12)
-    assert values_of(model, later) == pytest.approx(later["values"], abs=5e-3)
+    assert values_of(model, later) == pytest.approx(later["targets"], abs=5e-3)
 
 
 def test_the_level_of_a_window_has_no_effect():
@@ -103,6 +103,14 @@ def test_cross_validation_by_hand():
     assert weight.numpy() == pytest.approx(expected)
 
 
+def test_one_number_that_is_not_finite_is_refused():
+    rows = torch.ones(3, 4)
+    rows[1, 2] = torch.nan
+    for x, y in ((rows, torch.ones(3, 2)), (torch.ones(3, 2), rows)):
+        with pytest.raises(AssertionError):
+            Moments().add(x, y)
+
+
 def test_noise_gets_a_larger_penalty():
     clean, noisy = (
         float(fit(windows_batch(sliding(waves(noise=noise), 36), 12), 12).penalty)
@@ -138,7 +146,7 @@ def test_a_covariate_known_in_the_future_is_used():
     with_it = fit(batch, 12, 1, 2, future=12)
     without = fit(windows_batch(windows, 12), 12)
     errors = [
-        float((values_of(model, used) - batch["values"]).square().mean())
+        float((values_of(model, used) - batch["targets"]).square().mean())
         for model, used in ((with_it, batch), (without, windows_batch(windows, 12)))
     ]
     assert errors[0] < 0.5
@@ -151,8 +159,9 @@ def test_the_start_of_a_short_history_has_no_effect():
     short = {name: tensor[:1].clone() for name, tensor in batch.items()}
     short["src_valid"][0, :10] = False
     other = {name: tensor.clone() for name, tensor in short.items()}
-    other["src"][0, :10] = 99.0
-    assert torch.equal(model.logits(short), model.logits(other))
+    for anything in (99.0, torch.nan):
+        other["src"][0, :10] = anything
+        assert torch.equal(model.logits(short), model.logits(other))
 
 
 def test_windows_with_missing_targets_are_left_out():
@@ -186,7 +195,7 @@ def test_missing_first_targets_repeat_the_history():
 
 def test_constant_series_and_one_step_of_history_are_naive():
     constant = windows_batch(torch.full((20, 36, 1), 4.0), 12)
-    assert values_of(fit(constant, 12), constant) == pytest.approx(constant["values"])
+    assert values_of(fit(constant, 12), constant) == pytest.approx(constant["targets"])
     one = windows_batch(sliding(waves(), 1 + 3), 3)
     model = fit(one, 3)
     last = one["location"][:, None].expand(-1, 3, -1)
