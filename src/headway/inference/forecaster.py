@@ -50,6 +50,10 @@ AHEAD_LIMIT = 10_000
 """The longest horizon, in steps."""
 OWN = "model"
 """The name of the model beside its floors."""
+NO_INTERVALS = (
+    "an ensemble has no prediction intervals, which are calibrated on the errors of a single run; "
+    "for intervals, use one run"
+)
 USUAL_METRICS = ("mse", "mae", "mae_units", "smape", "mase", "coverage", "width_units")
 """The metrics of `evaluate` by default, as far as the data have them."""
 DECIDING = frozenset({"mse", "mae", "rmse", "mae_units", "smape", "mase", "owa"})
@@ -111,7 +115,12 @@ class Forecaster(TrainedModel):
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """The intervals of the kept weights; None if the run has no validation data."""
+        """The intervals of the kept weights; None if the run has no validation data.
+
+        An ensemble has none: the margins of a run are quantiles of its own errors.
+        """
+        if isinstance(self.model, Ensemble):
+            return None
         return Calibration.from_tensors(self.run.load_calibration(), self.task)
 
     def floors(self) -> dict[str, Any]:
@@ -154,6 +163,7 @@ class Forecaster(TrainedModel):
             f"{n:,} windows of {n_series:,} series, {self.task.config.horizon} steps ahead",
             notes=floor_lines(own, scores),
             warnings=warnings_of_floors(own, scores),
+            remarks=[NO_INTERVALS] if self.ensemble_members else [],
             digits=3,
         )
 

@@ -11,9 +11,14 @@ from forecast_runs import NAN, series, wave, write_wide
 from headway import api
 from headway.data.config import Corpus
 from headway.data.frequency import Frequency
-from headway.errors import ConfigError, DataError
+from headway.errors import ConfigError, DataError, RunError
 from headway.inference.evaluation import EvaluationOptions
-from headway.inference.forecaster import Forecaster, floor_lines, warnings_of_floors
+from headway.inference.forecaster import (
+    NO_INTERVALS,
+    Forecaster,
+    floor_lines,
+    warnings_of_floors,
+)
 from headway.metrics.score import Score
 
 RUN = """
@@ -136,6 +141,33 @@ class TestForecast:
 
     def test_no_series_at_all(self, seasonal):
         assert seasonal.forecast([]) == []
+
+
+class TestEnsembles:
+    """Runs of one task and the same windows, whose forecasts are averaged."""
+
+    def test_the_mean_without_intervals(self, folder, seasonal, ridge):
+        """Margins of the errors of one run say nothing about the mean of several."""
+        both = api.load(folder / "seasonal", folder / "ridge")
+        found, one, two = (model.forecast([load()])[0] for model in (both, seasonal, ridge))
+        assert found.values == pytest.approx(np.mean([one.values, two.values], axis=0), rel=1e-5)
+        assert one.intervals
+        assert found.intervals == []
+        report = both.evaluate_corpora(
+            [Corpus(file="load.csv", part=(0.8, 1.0))], folder, EvaluationOptions()
+        )
+        assert not {"coverage", "width_units"} & set(report.scores)
+        assert report.remarks == [NO_INTERVALS]
+
+    def test_other_windows_are_refused(self, folder, seasonal):
+        trained(folder, "ridge", 'normalise = "last"', "last")
+        with pytest.raises(RunError) as caught:
+            api.load(folder / "seasonal", folder / "last")
+        assert str(caught.value) == (
+            f'{folder}/last has forecast.normalise = "last" and {folder}/seasonal "window", and '
+            "an ensemble needs one and the same; train both on the same data with the same "
+            "[forecast]"
+        )
 
 
 class TestRefused:
