@@ -43,6 +43,7 @@ from .evaluation import (
     timed,
 )
 from .floor_scores import (
+    DIGITS,
     OWN,
     floor_lines,
     note_of_short_histories,
@@ -175,7 +176,8 @@ class Forecaster(TrainedModel):
             ],
             warnings=warnings_of_floors(own, scores),
             remarks=[NO_INTERVALS] if self.ensemble_members else [],
-            digits=3,
+            digits=DIGITS,
+            significant=DIGITS,
         )
 
     def _score(self, name: str, sums: ErrorSums) -> Score:
