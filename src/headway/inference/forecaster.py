@@ -107,7 +107,7 @@ class Forecaster(TrainedModel):
     commands: ClassVar[Mapping[str, CommandUse]] = {
         "forecast": CommandUse("FILE", "Forecast the steps after the end of a file.")
     }
-    reads_series = True
+    forecasts_windows = True
     task: Forecast
 
     @classmethod
