@@ -213,6 +213,8 @@ class Task(IndependentColumns, ABC):
         fitting: the note shown while codecs are fitted.
         usual_lr: the default of `train.lr`; None leaves it to the size of the model.
         is_calibrated: whether a trained run gets the tensors of `calibrate`.
+        compares_examples: whether `leaks` compares the training examples with those of the test
+            set, which are prepared for it.
         model_defaults: defaults of `[model]` that fit the task, by family, in place of the
             family's own.
         codec: the codec of source texts, once there are codecs.
@@ -238,6 +240,7 @@ class Task(IndependentColumns, ABC):
     model_defaults: Mapping[str, Mapping[str, Any]] = {}
     fitting: str = "learning the vocabulary"
     is_calibrated: ClassVar[bool] = False
+    compares_examples: ClassVar[bool] = False
     usual_lr: ClassVar[float | None] = None
     codec: TextCodec
 
@@ -295,6 +298,22 @@ class Task(IndependentColumns, ABC):
 
     def family_problem(self, family: Family) -> str | None:
         """Why the settings of the task do not go with a family that fits it; None if they do."""
+        return None
+
+    def ensemble_problem(self, other: Self, runs: tuple[str, str]) -> str | None:
+        """Why models of this task and of another run's cannot be averaged; None if they can.
+
+        Args:
+            runs: the names of this run and of the other, for the message.
+        """
+        for column in self.columns:
+            theirs = other.codecs.get(column)
+            if theirs is None or self.codecs[column].fingerprint() != theirs.fingerprint():
+                return (
+                    f"{runs[1]} has another {column} vocabulary than {runs[0]}, and an ensemble "
+                    "needs one and the same; train both on the same data with the same [text], or "
+                    f"one with init = {runs[0]!r}"
+                )
         return None
 
     @property
