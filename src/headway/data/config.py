@@ -131,7 +131,9 @@ class Corpus:
     frequency: str | None = None
     """Series: the step of time, such as `15min`, `h`, `D`, `B` (weekdays), `W`, `M`, `Q` or `Y`;
     times are then rounded down to it, and values that share a step are averaged. By default it is
-    inferred from the times, all of which must be a whole number of steps apart."""
+    inferred from the times, all of which must be a whole number of steps apart. Months, quarters
+    and years keep the day on which all times are; otherwise they are dated on the first day, or as
+    `ME` (last day), `BME` (last weekday) or `M-15` say. `W-SUN` is weeks that end on Sunday."""
 
     missing: Literal["mask", "fill", "error"] | None = None
     """Series: the treatment of missing values. `mask` (the default): they stay missing, and neither

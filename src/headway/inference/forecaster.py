@@ -281,7 +281,8 @@ class Forecaster(TrainedModel):
             )
         if is_numbered or trained == "step":
             return
-        expected = Frequency.parse(trained).times(target.start, 0, len(target))
+        steps = Frequency.parse(trained).dated_like(target.frequency)
+        expected = steps.times(target.start, 0, len(target))
         if (expected != target.times).any():
             raise DataError(
                 f"{where}: the steps are {target.frequency} long; expected {trained}, as in the "
@@ -291,12 +292,13 @@ class Forecaster(TrainedModel):
     def with_trained_steps(self, row: Mapping[str, Series]) -> Mapping[str, Series]:
         """A row with the step of the training data: a few days do not show that they are weekdays.
 
-        Numbered steps stay.
+        Numbered steps stay, and so does the day that dates months.
         """
         trained = Frequency.parse(self.task.inputs.facts.frequency)
         if trained.unit == "step" or row["target"].times.dtype.kind != "M":
             return row
-        return {name: replace(series, frequency=trained) for name, series in row.items()}
+        steps = trained.dated_like(row["target"].frequency)
+        return {name: replace(series, frequency=steps) for name, series in row.items()}
 
     def _check_future(self, row: Mapping[str, Series], where: str, horizon: int) -> None:
         """Refuses known covariates that end before the horizon."""

@@ -445,7 +445,8 @@ def _check_steps(series: Series, first: Series) -> None:
     """Refuses series whose steps are not those of the first."""
     if series.times.dtype.kind != first.times.dtype.kind:
         raise DataError("some series have dates, and others numbered steps; give dates to all")
-    expected = first.frequency.times(series.start, 0, len(series))
+    steps = first.frequency.dated_like(series.frequency)
+    expected = steps.times(series.start, 0, len(series))
     if (expected != series.times).any():
         raise DataError(
             f"the steps of some series are {first.frequency} long, and those of {series.name!r} "

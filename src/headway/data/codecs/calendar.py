@@ -85,6 +85,8 @@ class CalendarCodec:
         if isinstance(value.start, int | np.integer):
             return np.zeros((n, self.width), np.float32)
         times = value.frequency.times(value.start, 0, n)
+        if value.frequency.has_days:  # a month is the same whichever day dates it
+            times = times.astype("datetime64[M]").astype("datetime64[s]")
         angles = np.stack([FACTS[fact](times) for fact in self.facts], axis=1) * (2 * np.pi)
         return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
 

@@ -318,7 +318,7 @@ class ClockCodec:
         return None
 
     def fingerprint(self) -> str:
-        return "clock"
+        return "clock with days"
 
 
 def _bytes_of(series: Series) -> np.ndarray:

@@ -113,17 +113,16 @@ class _Gridding:
         order = self._sorted(codes, times)
         order = self._without_doubles(order, codes, times)
         if frequency is not None:
+            frequency = frequency.anchored(times)
             times = frequency.floor(times)
         groups = self._groups(order, codes, times, frequency)
         heads = np.flatnonzero(np.diff(groups, prepend=-1))
         code, time = codes[order[heads]], times[order[heads]]
         if frequency is None:
             frequency = Frequency.infer(time, code) or self._refuse_single(order)
-            self.notes.append(Note(f"frequency {frequency}, inferred from the times"))
+            self.notes.append(Note(f"frequency {frequency.meaning}, inferred from the times"))
         bounds = np.searchsorted(code, np.arange(len(names) + 1))
         starts = time[bounds[:-1]]
-        if frequency.unit in ("M", "Q", "Y") and starts.dtype.kind == "M":
-            starts = starts.astype("datetime64[M]").astype("datetime64[s]")
         step, is_on = frequency.indices(starts[code], time)
         if not is_on.all():
             self._refuse_irregular(frequency, order[heads], time, code, int(is_on.argmin()))

@@ -64,8 +64,34 @@ class TestGrid:
     def test_month_ends_are_months(self, one):
         row = one(wide(["2020-01-31,1", "2020-02-29,2", "2020-04-30,4"]))
         [target] = row.values
-        assert (str(target.frequency), str(target.start)[:10]) == ("M", "2020-01-01")
+        assert (str(target.frequency), str(target.start)[:10]) == ("ME", "2020-01-31")
         assert same(target.values[:, 0], [1, 2, NAN, 4])
+        assert [str(day)[:10] for day in target.times[1:]] == [
+            "2020-02-29",
+            "2020-03-31",
+            "2020-04-30",
+        ]
+        assert row.notes[0] == Note(FOUND.format("ME (dated on the last day)"))
+
+    @pytest.mark.parametrize("frequency", [None, "M", "Q", "W"])
+    def test_times_of_the_file_are_those_of_the_series(self, one, frequency):
+        days = {
+            None: ["2020-01-15", "2020-02-15", "2020-03-15"],
+            "M": ["2020-10-31", "2020-11-30", "2020-12-31"],
+            "Q": ["2020-02-29", "2020-05-31", "2020-08-31"],
+            "W": ["2020-01-05", "2020-01-12", "2020-01-19"],  # Sundays
+        }[frequency]
+        [target] = one(wide([f"{day},1" for day in days]), frequency=frequency).values
+        assert [str(day)[:10] for day in target.times] == days
+
+    def test_weeks_that_end_on_sunday(self, one):
+        lines = ["2020-01-05,1", "2020-01-06,2", "2020-01-12,4", "2020-01-13,5"]
+        [target] = one(wide(lines), frequency="W-SUN").values
+        assert same(target.values[:, 0], [1, 3, 5])
+        assert str(target.times[-1])[:10] == "2020-01-19"
+        [target] = one(wide(["2020-01-05,1", "2020-01-12,2", "2020-01-26,4"])).values
+        assert str(target.times[2])[:10] == "2020-01-19"
+        assert str(target.frequency) == "W"
 
     def test_weekdays(self, one):
         row = one(wide(["2020-01-02,1", "2020-01-03,2", "2020-01-06,3", "2020-01-08,5"]))
