@@ -176,7 +176,7 @@ class Forecaster(TrainedModel):
         rows: list[Any] = []
         sizes = []
         for corpus in corpora:
-            series = read_series(corpus, self.task.columns, root)
+            series = read_series(corpus, self.task.codecs, root)
             self.check(series.rows, series.places, 0)
             rows += series.rows
             sizes.append(len(series.rows))
@@ -195,7 +195,7 @@ class Forecaster(TrainedModel):
         """The last window of the run's newest data, with the true values; None without the file."""
         corpora, root = corpora_of(self.config.data, None)
         try:
-            rows = read_series(corpora[0], self.task.columns, root).rows
+            rows = read_series(corpora[0], self.task.codecs, root).rows
         except HeadwayError:  # the data may be elsewhere by now
             return None
         return last_window(rows[0], self.task.inputs.size.steps)
@@ -238,8 +238,7 @@ class Forecaster(TrainedModel):
             DataError: a series has other columns, or no values, or covariates end too early.
             MissingExtra: narwhals, which reads frames, is not installed.
         """
-        names = self.task.inputs.target.names
-        rows, own_places = rows_of(series, self.task.columns, corpus_like(self.config.data), names)
+        rows, own_places = rows_of(series, self.task.codecs, corpus_like(self.config.data))
         horizon = horizon or self.task.config.horizon
         if not 1 <= horizon <= AHEAD_LIMIT:
             raise DataError(f"a horizon of {horizon} steps; expected 1 to {AHEAD_LIMIT}")

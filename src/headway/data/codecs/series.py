@@ -8,7 +8,7 @@ millions, float32 would round away those of thousandths, which are scaled by the
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import DataError, RunError
 from ..series import Series
 from ..store import Column
+from .codec import Codec
 from .values import number
 
 MOST_CATEGORIES = 256
@@ -193,6 +194,11 @@ class SeriesCodec:
             return cls([_load_column(entry) for entry in content])
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise RunError(f"{path} cannot be read ({error}); restore it from a copy") from None
+
+
+def names_of(codecs: Mapping[str, Codec]) -> dict[str, tuple[str, ...]]:
+    """The columns of a file that codecs of series read, by column of the data."""
+    return {name: codec.names for name, codec in codecs.items() if isinstance(codec, SeriesCodec)}
 
 
 class _Fit:

@@ -5,7 +5,7 @@ has its own reader. Nothing is dropped here: a blank line of a table is a row of
 `prepare` counts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -29,7 +29,12 @@ from .lines import read_lines
 __all__ = ["Row", "has_column", "read", "read_lines", "read_whole"]
 
 
-def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
+def read(
+    corpus: Corpus,
+    columns: Sequence[str],
+    root: Path,
+    names: Mapping[str, tuple[str, ...]] | None = None,
+) -> Iterator[Row]:
     """Streams the rows of a corpus; those of a running text are its pieces.
 
     The part of a forecast selects steps, not rows; it is left to the task.
@@ -37,6 +42,7 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
     Args:
         columns: the task's names of the columns, such as `("source", "target")`.
         root: the folder of relative file names.
+        names: the columns that a trained model of series reads, by column of the task.
 
     Raises:
         ConfigError: the description does not fit the format.
@@ -50,7 +56,7 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
         shares if form.takes_parts else None,
         corpus.separator,
         corpus.inner,
-        options_of(corpus, columns),
+        options_of(corpus, columns, names),
     )
     if shares is None or form.takes_parts:
         rows = form.read(corpus_files)
@@ -60,7 +66,11 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
     return rows if corpus.split is None else _split(rows, corpus.split, columns)
 
 
-def options_of(corpus: Corpus, columns: Sequence[str]) -> SeriesOptions:
+def options_of(
+    corpus: Corpus,
+    columns: Sequence[str],
+    names: Mapping[str, tuple[str, ...]] | None = None,
+) -> SeriesOptions:
     """How the series of a corpus are read for a task with these columns."""
     return SeriesOptions(
         id=corpus.id,
@@ -68,6 +78,7 @@ def options_of(corpus: Corpus, columns: Sequence[str]) -> SeriesOptions:
         frequency=corpus.frequency,
         missing=corpus.missing or "mask",
         repeated=corpus.repeated or "error",
+        names=names,
         unread=tuple(
             entry
             for column in ("label", "value")
@@ -76,9 +87,14 @@ def options_of(corpus: Corpus, columns: Sequence[str]) -> SeriesOptions:
     )
 
 
-def read_whole(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
-    """The rows of a corpus; a running text is a single row."""
-    rows = read(corpus, columns, root)
+def read_whole(
+    corpus: Corpus,
+    columns: Sequence[str],
+    root: Path,
+    names: Mapping[str, tuple[str, ...]] | None = None,
+) -> Iterator[Row]:
+    """The rows of a corpus, as `read`; a running text is a single row."""
+    rows = read(corpus, columns, root, names)
     if FORMATS[format_for(corpus, columns)].rows != "pieces":
         return rows
     return iter([Row(("".join(row.values[0] for row in rows),), f"{corpus.file}:1")])
