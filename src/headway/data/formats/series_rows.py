@@ -50,11 +50,12 @@ def rows_of(
         table = table.after(earlier, layout.used)
     grid = _Gridding(table, layout, options, n_earlier).make()
     values_of = _Values(table, grid)
-    first = tuple(layout.notes) + tuple(grid.notes)
+    first: tuple[Note, ...] | None = tuple(layout.notes) + tuple(grid.notes)
     for s in grid.chosen():
         row = _row(table, layout, options, grid, values_of, s)
-        yield row._replace(notes=first + row.notes)
-        first = ()
+        read = tuple(map(Note, table.number_notes(layout.used))) if first is not None else ()
+        yield row._replace(notes=(first or ()) + read + row.notes)
+        first = None
 
 
 @dataclass(frozen=True)
@@ -375,10 +376,15 @@ class _Values:
         counts = np.bincount(grid.groups, is_known)
         return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
 
-    def texts(self, column: int) -> np.ndarray:
-        """The text of each group, None if it is missing; the last one of several."""
+    def texts(self, column: int, is_name: bool = False) -> np.ndarray:
+        """The text of each group, None if it is missing; the last one of several.
+
+        Args:
+            is_name: whether the texts are names, even if they look like numbers.
+        """
         if column not in self._texts:
-            cells = (text.strip() for text in self._table.texts(column))
+            read = self._table.texts if is_name else self._table.plain_texts
+            cells = (text.strip() for text in read(column))
             objects = np.array([text if _is_known(text) else None for text in cells], object)
             ends = np.append(self._grid.heads[1:], len(self._grid.order)) - 1
             self._texts[column] = objects[self._grid.order[ends]]
@@ -528,7 +534,7 @@ class _RowMaker:
 
     def _constant(self, role: str, column: int) -> str | None:
         """The text that a column has in all rows of a series where it is not missing."""
-        texts = self._values_of.texts(column)[self._part]
+        texts = self._values_of.texts(column, is_name=role == "label")[self._part]
         known = np.flatnonzero(~missing_in(texts))
         if not len(known):
             return None

@@ -245,12 +245,9 @@ class TestRefused:
         [
             ("inf", "'inf' in column 'a' is infinite; expected a finite number, or an empty cell"),
             ("-1e999", "'-1e999' in column 'a' is infinite"),
-            (
-                '"3,5"',
-                "'3,5' in column 'a' is no number; write a point for the decimal comma (1.5)",
-            ),
             ("much", "'much' in column 'a' is no number; correct it, or leave the cell empty if"),
             ("1_0", "'1_0' in column 'a' is no number"),
+            ('"3,500"', "'3,500' in column 'a' may be 3500 or 3.500; write one of these"),
         ],
     )
     def test_cells_that_are_no_numbers(self, one, cell, message):
@@ -258,10 +255,6 @@ class TestRefused:
             DataError, one, wide(["2020-01-01,1", "2020-01-02,2", f"2020-01-03,{cell}"])
         )
         assert text.startswith(f"w.csv:4: {message}")
-
-    def test_a_column_of_decimal_commas(self, one):
-        text = message_of(DataError, one, "date;a\n2020-01-01;1,5\n2020-01-02;2,5\n")
-        assert text.startswith("w.csv:2: '1,5' in column 'a' is no number; write a point")
 
     def test_a_time_that_is_none(self, one):
         text = message_of(DataError, one, wide(["2020-01-01,1", "x,2"]))
@@ -419,3 +412,78 @@ class TestHistory:
     def test_history_without_a_column(self, joined):
         text = message_of(DataError, joined, "date,b\n2020-01-01,1\n", wide(["2020-01-02,2"]))
         assert text == ("e.csv:1: no column 'a', which the later file has; the header has date, b")
+
+
+class TestDecimalCommas:
+    @pytest.mark.parametrize(
+        ("cells", "values"),
+        [
+            (["1,5", "2,25"], [1.5, 2.25]),
+            (["1.234,5", "-1.234.567", "12", ""], [1234.5, -1234567, 12, NAN]),
+            (["1 234,5", "1\u202f234", "1\u00a0234,75"], [1234.5, 1234, 1234.75]),
+            (["1.234", "1,5"], [1234, 1.5]),
+            (["1,234", "2,345"], [1.234, 2.345]),
+            (["1,5", "1e3", "NA"], [1.5, 1000, NAN]),
+        ],
+    )
+    def test_columns_of_a_file_with_semicolons(self, one, cells, values):
+        lines = [f"0{day}.05.2020;{cell}" for day, cell in enumerate(cells, 1)]
+        row = one(wide(lines, "Tag;a"))
+        assert same(row.values[0].values[:, 0], values)
+        assert Note("decimal commas in column 'a'") in row.notes
+
+    def test_quoted_ones_between_commas(self, one):
+        row = one(wide(['2020-01-01,"1,5"', "2020-01-02,2", '2020-01-03,"1.234,125"']))
+        assert same(row.values[0].values[:, 0], [1.5, 2, 1234.125])
+        assert Note("decimal commas in column 'a'") in row.notes
+
+    def test_a_header_may_be_missing(self, one):
+        [target] = one("01.05.2020;1,5\n02.05.2020;2,5\n").values
+        assert same(target.values, [[1.5], [2.5]])
+
+    def test_points_between_thousands_beside_decimal_commas(self, one):
+        row = one(wide(["2020-01-01;1.234;1,5", "2020-01-02;2.345;2"], "date;a;b"))
+        assert same(row.values[0].values, [[1234, 1.5], [2345, 2]])
+        text = "points between thousands in column 'a', as others have decimal commas"
+        assert Note(text) in row.notes
+
+    def test_points_alone(self, one):
+        row = one(wide(["2020-01-01;1.234;x", "2020-01-02;2.345;y"], "date;a;b"))
+        assert same(row.values[0].values, [[1.234], [2.345]])
+        assert Note("decimal points in column 'a'") in row.notes
+        row = one(wide(["2020-01-01;0.234;1,5", "2020-01-02;2.345;2"], "date;a;b"))
+        assert same(row.values[0].values, [[0.234, 1.5], [2.345, 2]])
+
+    @pytest.mark.parametrize(
+        ("cells", "message"),
+        [
+            (
+                ["1,5", "1.5"],
+                "w.csv:2: '1,5' in column 'a' has a decimal comma or groups of digits, and w.csv:3 "
+                "has '1.5'; write all numbers of a column in one way",
+            ),
+            (["1,5", "2,5", "x"], "w.csv:4: 'x' in column 'a' is no number; correct it"),
+            (["1,5", "2,5", "1,234.5"], "w.csv:4: '1,234.5' in column 'a' is no number"),
+        ],
+    )
+    def test_contradictions(self, one, cells, message):
+        lines = [f"2020-01-0{day};{cell}" for day, cell in enumerate(cells, 1)]
+        assert message_of(DataError, one, wide(lines, "date;a")).startswith(message)
+
+    def test_thousands_are_not_taken_for_decimals(self, one):
+        lines = ["2020-01-01,900", '2020-01-02,"1,100"', '2020-01-03,"12,500"']
+        assert message_of(DataError, one, wide(lines)) == (
+            "w.csv:3: '1,100' in column 'a' may be 1100 or 1.100; write one of these"
+        )
+        tabs = [line.replace(",", "\t", 1).replace('"', "") for line in lines]
+        assert "w.csv:3: '1,100'" in message_of(DataError, one, wide(tabs, "date\ta"))
+
+    def test_beside_categories_and_as_labels(self, one):
+        text = wide(["2020-01-01;1;1,5;red", "2020-01-02;2;2,5;blue"], "date;a;b;c")
+        row = one(text, ("target", "past"), target="a", past=["b", "c"])
+        assert row.values[1].values.tolist() == [["1.5", "red"], ["2.5", "blue"]]
+
+    def test_a_history_decides_too(self, rows, tmp_path):
+        (tmp_path / "h.csv").write_text("date;a\n2020-01-01;1,5\n")
+        [row] = rows("w.csv", "date;a\n2020-01-02;1.234\n2020-01-03;2.345\n", TARGET, history="h.csv")
+        assert same(row.values[0].values[:, 0], [1.5, 1234, 2345])
