@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..data.codecs.codec import Codec
-from ..data.codecs.series import SeriesCodec, clock_of
+from ..data.codecs.series import SeriesCodec, SeriesFit, clock_of
 from ..data.codecs.text import TextConfig
 from ..data.config import Corpus, DataConfig, learned_from
 from ..data.formats.read import read
@@ -130,11 +130,14 @@ class Forecast(Task):
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
         """Fits the scales of all columns, the season and the look-back to the training data."""
         lengths, first, has_gaps = [], None, False
+        fits = {name: SeriesFit() for name in self.columns}
         for row in rows():
             first = row[0] if first is None else first
             _check_steps(row[0], first)
             lengths.append(len(row[0]))
             has_gaps = has_gaps or bool(row[0].is_missing.any())
+            for fit, series in zip(fits.values(), row, strict=True):
+                fit.add(series)
         if first is None:
             raise DataError("the training data have no series; name a file with some")
         if self.config.calendar and first.times.dtype.kind != "M":
@@ -146,10 +149,7 @@ class Forecast(Task):
         history = default_history(self.config, round(median(lengths)), season)
         scaling = self.config.scaling or ("series" if len(lengths) > 1 else "column")
         facts = WindowFacts(history, season, str(first.frequency), has_gaps, scaling)
-        codecs = {
-            name: SeriesCodec.fit((row[i] for row in rows()), scaling != "none")
-            for i, name in enumerate(self.columns)
-        }
+        codecs = {name: fit.codec(scaling != "none") for name, fit in fits.items()}
         return self.with_codecs(codecs, facts)
 
     def with_codecs(self, codecs: Mapping[str, SeriesCodec], facts: WindowFacts) -> Self:

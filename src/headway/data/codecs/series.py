@@ -113,16 +113,10 @@ class SeriesCodec:
             DataError: the series have different columns, a column of names has too many, or a
                 number is too large.
         """
-        columns: list[_Fit] = []
-        names: tuple[str, ...] | None = None
+        fit = SeriesFit()
         for one in series:
-            if names is None:
-                names, columns = one.columns, [_Fit(name) for name in one.columns]
-            elif one.columns != names:
-                raise DataError(f"{_different(one.columns, names)}; give all series the same ones")
-            for column, values in zip(columns, one.values.T, strict=True):
-                column.add(values)
-        return cls([column.result(standardise) for column in columns])
+            fit.add(one)
+        return fit.codec(standardise)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -199,6 +193,33 @@ class SeriesCodec:
 def names_of(codecs: Mapping[str, Codec]) -> dict[str, tuple[str, ...]]:
     """The columns of a file that codecs of series read, by column of the data."""
     return {name: codec.names for name, codec in codecs.items() if isinstance(codec, SeriesCodec)}
+
+
+class SeriesFit:
+    """What a codec needs of the training data, of the series seen so far."""
+
+    def __init__(self) -> None:
+        self._columns: list[_Fit] = []
+        self._names: tuple[str, ...] | None = None
+
+    def add(self, series: Series) -> None:
+        """Sees a series.
+
+        Raises:
+            DataError: it has other columns than those before, or a number is too large.
+        """
+        if self._names is None:
+            self._names = series.columns
+            self._columns = [_Fit(name) for name in series.columns]
+        elif series.columns != self._names:
+            problem = _different(series.columns, self._names)
+            raise DataError(f"{problem}; give all series the same ones")
+        for column, values in zip(self._columns, series.values.T, strict=True):
+            column.add(values)
+
+    def codec(self, standardise: bool = True) -> SeriesCodec:
+        """The codec, as `SeriesCodec.fit`."""
+        return SeriesCodec([column.result(standardise) for column in self._columns])
 
 
 class _Fit:

@@ -6,6 +6,7 @@ has its own reader. Nothing is dropped here: a blank line of a table is a row of
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from ..random_numbers import number_of_value
 from . import FORMATS
 from .format import CorpusFiles, Row, SeriesOptions
 from .lines import read_lines
+from .row_cache import rows_once
 
 __all__ = ["Row", "has_column", "read", "read_lines", "read_whole"]
 
@@ -58,11 +60,12 @@ def read(
         corpus.inner,
         options_of(corpus, columns, names),
     )
+    rows_of = partial(rows_once, form.read) if form.rows == "series" else form.read
     if shares is None or form.takes_parts:
-        rows = form.read(corpus_files)
+        rows = rows_of(corpus_files)
     else:
         part = _part_of_text if form.rows == "pieces" else _part
-        rows = part(lambda: form.read(corpus_files), *shares)
+        rows = part(lambda: rows_of(corpus_files), *shares)
     return rows if corpus.split is None else _split(rows, corpus.split, columns)
 
 

@@ -485,5 +485,7 @@ class TestDecimalCommas:
 
     def test_a_history_decides_too(self, rows, tmp_path):
         (tmp_path / "h.csv").write_text("date;a\n2020-01-01;1,5\n")
-        [row] = rows("w.csv", "date;a\n2020-01-02;1.234\n2020-01-03;2.345\n", TARGET, history="h.csv")
+        [row] = rows(
+            "w.csv", "date;a\n2020-01-02;1.234\n2020-01-03;2.345\n", TARGET, history="h.csv"
+        )
         assert same(row.values[0].values[:, 0], [1.5, 1234, 2345])
