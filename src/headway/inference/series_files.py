@@ -1,6 +1,7 @@
 """Series for a trained forecaster: of its own data, of a file, of a text or of plain lists."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..data.codecs.codec import Codec
-from ..data.codecs.series import names_of
+from ..data.codecs.series import SeriesCodec, names_of
 from ..data.config import (
     AUTO,
     Corpus,
@@ -61,7 +62,21 @@ def read_series(corpus: Corpus, codecs: Mapping[str, Codec], root: Path) -> Seri
     for row in rows:
         add_notes(notes, row.notes)
     found = [note for note in notes.values() if note.count]
-    return SeriesFile(*_by_column(rows, tuple(codecs), str(corpus.file)), found)
+    series, places = _by_column(rows, tuple(codecs), str(corpus.file))
+    return SeriesFile(series, places, [*found, *_unknown_categories(series, codecs)])
+
+
+def _unknown_categories(rows: Sequence[SeriesRow], codecs: Mapping[str, Codec]) -> list[Note]:
+    """Notes that count the categories that training has not seen."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        for name, codec in codecs.items():
+            if isinstance(codec, SeriesCodec) and row[name].columns == codec.names:
+                counts.update(codec.n_unknown(row[name]))
+    return [
+        Note(f"values of column {name!r} that training has not seen, read as missing", count)
+        for name, count in counts.items()
+    ]
 
 
 def corpora_of(

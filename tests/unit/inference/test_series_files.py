@@ -123,6 +123,19 @@ def test_a_file_is_read_by_column(tmp_path):
     assert (row["target"].values[:, 0].tolist(), read.places) == ([1.0, 2.0], ["a.csv:2"])
 
 
+def test_unknown_categories_are_counted(tmp_path):
+    (tmp_path / "a.csv").write_text("date,a,c\n2024-01-01,1,x\n2024-01-02,2,w\n2024-01-03,3,v\n")
+    values = np.array([["x"], ["y"]], object)
+    codecs = {
+        "target": SeriesCodec.fit([series([[1.0]], ["a"])]),
+        "past": SeriesCodec.fit([series(values, ["c"])]),
+    }
+    read = read_series(Corpus(file="a.csv", past="c"), codecs, tmp_path)
+    assert [str(note) for note in read.notes] == [
+        "2 values of column 'c' that training has not seen, read as missing"
+    ]
+
+
 OTHERS = "z,when,b,a\n1,2024-01-01,2,3\n1,2024-01-02,2,3\n"
 
 

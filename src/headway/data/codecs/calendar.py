@@ -5,7 +5,7 @@ Each fact is a position on a circle, as sine and cosine, so that 23 hours are cl
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,7 +37,9 @@ def _month(times: np.ndarray) -> np.ndarray:
     return times.astype("datetime64[M]").astype(np.int64) % 12 / 12
 
 
-FACTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+Fact = Literal["minute", "hour", "weekday", "monthday", "yearday", "month"]
+
+FACTS: dict[Fact, Callable[[np.ndarray], np.ndarray]] = {
     "minute": _share_of(HOUR),
     "hour": _share_of(DAY),
     "weekday": _weekday,
@@ -57,7 +59,7 @@ class CalendarCodec:
 
     marks = 0
 
-    def __init__(self, facts: tuple[str, ...], horizon: int) -> None:
+    def __init__(self, facts: tuple[Fact, ...], horizon: int) -> None:
         self.facts, self.horizon = facts, horizon
 
     @property

@@ -73,15 +73,20 @@ class CategoryColumn:
         return len(self.categories)
 
     def encode(self, values: np.ndarray) -> np.ndarray:
-        """Values (T,) -> (T, categories); zeros for an unknown category, NaN for a missing one."""
+        """Values (T,) -> (T, categories); NaN for a missing category, and for an unknown one."""
         indices = {name: index for index, name in enumerate(self.categories)}
         encoded = np.zeros((len(values), self.width))
-        for step, value in enumerate(values):
-            if value is None:
-                encoded[step] = np.nan
-            elif value in indices:
+        for step, value in enumerate(_names(values)):
+            if value in indices:
                 encoded[step, indices[value]] = 1.0
+            else:
+                encoded[step] = np.nan
         return encoded
+
+    def unknown(self, values: np.ndarray) -> np.ndarray:
+        """The steps of values (T,) whose category the training data do not have."""
+        known = {None, *self.categories}
+        return np.array([value not in known for value in _names(values)], bool).nonzero()[0]
 
     def decode(self, encoded: np.ndarray) -> str:
         """The text of an encoded value (categories,)."""
@@ -172,6 +177,12 @@ class SeriesCodec:
         problems = (c.complaint(v) for c, v in pairs if isinstance(c, NumberColumn))
         return next(filter(None, problems), None)
 
+    def n_unknown(self, value: Series) -> dict[str, int]:
+        """The number of values by column whose category the training data do not have."""
+        pairs = zip(self.columns, value.values.T, strict=False)
+        found = {c.name: len(c.unknown(v)) for c, v in pairs if isinstance(c, CategoryColumn)}
+        return {name: count for name, count in found.items() if count}
+
     def fingerprint(self) -> str:
         content = json.dumps([asdict(column) for column in self.columns])
         return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
@@ -188,6 +199,14 @@ class SeriesCodec:
             return cls([_load_column(entry) for entry in content])
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise RunError(f"{path} cannot be read ({error}); restore it from a copy") from None
+
+
+def _names(values: np.ndarray) -> Sequence[str | None]:
+    """Values of a column as names, whatever they look like: 1.0 is `1`."""
+    found: list[Any] = values.tolist()
+    if values.dtype == object:
+        return found
+    return [None if x != x else repr(int(x) if x.is_integer() else x) for x in found]
 
 
 def names_of(codecs: Mapping[str, Codec]) -> dict[str, tuple[str, ...]]:
