@@ -231,7 +231,8 @@ FILES = {
     ),
     "a decimal comma": (
         cell(50, '"3,5"'),
-        "x.csv:52: '3,5' in column 'load' is no number; write a point for the decimal comma (1.5)",
+        "x.csv:52: '3,5' in column 'load' has a decimal comma or groups of digits, and x.csv:2 has "
+        "'10.03771907'; write all numbers of a column in one way",
     ),
     "no such day": (
         cell(50, "2024-02-30 00:00", 0),

@@ -27,7 +27,7 @@ def workdir(tmp_path_factory):
 def looked_at(workdir, name, column=None, at=-HORIZON):
     model = headway.load(workdir / name)
     [corpus, *_], root = corpora_of(model.config.data, None)
-    rows = read_series(corpus, model.task.columns, root).rows
+    rows = read_series(corpus, model.task.codecs, root).rows
     return model.inspect(rows[0], column, at)
 
 

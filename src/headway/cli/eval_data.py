@@ -133,9 +133,11 @@ def _as_trained(model: "TrainedModel", data: str, form: str | None) -> "Corpus":
         reads_series,
     )
 
-    trained = next(iter(learned_from(model.config.data)), Corpus())
     if reads_series(model.task.columns):
-        return _series_as_trained(trained, data, form)
+        from ..inference.series_files import corpora_of
+
+        return corpora_of(model.config.data, data, form)[0][0]
+    trained = next(iter(learned_from(model.config.data)), Corpus())
     if form is None and format_by_extension(data) is None and trained.file is not None:
         form = format_of(trained)
     corpus = Corpus(file=data, format=form or "auto")
@@ -143,17 +145,6 @@ def _as_trained(model: "TrainedModel", data: str, form: str | None) -> "Corpus":
         return corpus
     columns = {name: column_of(trained, name) for name in model.task.columns}
     return replace(corpus, **columns)  # type: ignore[arg-type]
-
-
-def _series_as_trained(trained: "Corpus", data: str, form: str | None) -> "Corpus":
-    """A file of series, read like the first training corpus if it may have the same format."""
-    from ..data.config import AUTO, Corpus, format_by_extension
-
-    known = format_by_extension(data)
-    is_alike = known in (None, format_by_extension(trained.file or ""))
-    if form is not None or not is_alike:
-        return Corpus(file=data, format=form or AUTO)
-    return replace(trained, file=data, history=None, part=None, split=None, weight=1.0)
 
 
 def _column(text: str | None) -> Any:

@@ -67,7 +67,7 @@ def forecast(
     corpora, root = corpora_of(model.config.data, file, form, history)
     forecasts = []
     for corpus in corpora:
-        series = read_series(corpus, model.task.columns, root)
+        series = read_series(corpus, model.task.codecs, root)
         for note in series.notes:
             warn(str(note))
         forecasts += model.forecast(series.rows, horizon, series.places)

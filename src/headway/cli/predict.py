@@ -121,6 +121,7 @@ def _chunks(
     predictor: "Predictor", files: list[str], form: str | None, on_error: OnError
 ) -> Iterator[tuple[list[str], list[Any]]]:
     """Locations (`file:line`) and the columns of inputs, some thousands at a time."""
+    from ..data.codecs.series import names_of
     from ..data.formats.read import read
 
     for file in files:
@@ -128,7 +129,7 @@ def _chunks(
         if corpus is None:
             yield from input_chunks([file], on_error, lambda *line: _columns(predictor, *line))
             continue
-        rows = read(corpus, predictor.inputs, Path())
+        rows = read(corpus, predictor.inputs, Path(), names_of(predictor.task.codecs))
         while chunk := list(islice(rows, CHUNK_LINES)):
             yield [row.where for row in chunk], [row.values for row in chunk]
 

@@ -200,7 +200,7 @@ def _inspect_window(
     from ..inference.series_files import corpora_of, read_series
 
     [corpus, *_], root = corpora_of(model.config.data, file)
-    rows = read_series(corpus, model.task.columns, root).rows
+    rows = read_series(corpus, model.task.codecs, root).rows
     names = [row["target"].name for row in rows]
     usual = f"-{model.task.config.horizon}" if file is None else None
     result: SeriesInspection = model.inspect(
@@ -217,7 +217,8 @@ def _inspect_series(model: Any, file: str | None, series: str | None) -> "Inspec
     from ..inference.series_files import corpora_of, read_series, without_labels
 
     [corpus, *_], root = corpora_of(model.config.data, file)
-    found = read_series(without_labels(corpus, model.task.columns), model.inputs, root)
+    codecs = {name: model.task.codecs[name] for name in model.inputs}
+    found = read_series(without_labels(corpus, model.task.columns), codecs, root)
     rows = [row["series"] for row in found.rows]
     number = _number(series, [row.name for row in rows], corpus.file)
     model.task.inputs.check(rows[number], found.places[number])

@@ -131,7 +131,9 @@ class Corpus:
     frequency: str | None = None
     """Series: the step of time, such as `15min`, `h`, `D`, `B` (weekdays), `W`, `M`, `Q` or `Y`;
     times are then rounded down to it, and values that share a step are averaged. By default it is
-    inferred from the times, all of which must be a whole number of steps apart."""
+    inferred from the times, all of which must be a whole number of steps apart. Months, quarters
+    and years keep the day on which all times are; otherwise they are dated on the first day, or as
+    `ME` (last day), `BME` (last weekday) or `M-15` say. `W-SUN` is weeks that end on Sunday."""
 
     missing: Literal["mask", "fill", "error"] | None = None
     """Series: the treatment of missing values. `mask` (the default): they stay missing, and neither
@@ -170,9 +172,9 @@ class Corpus:
     """Passes over the corpus in an epoch: 2.0 is two, 0.5 a different half of it each epoch."""
 
 
-SERIES_FIELDS = ("id", "time", "frequency", "missing", "repeated", "history")
+READING_FIELDS = ("id", "time", "frequency", "missing", "repeated", "history")
 """The fields of a corpus that say how series are read."""
-NO_COLUMNS = ("file", "format", "part", "split", "separator", "inner", "weight", *SERIES_FIELDS)
+NO_COLUMNS = ("file", "format", "part", "split", "separator", "inner", "weight", *READING_FIELDS)
 COLUMNS = tuple(field.name for field in fields(Corpus) if field.name not in NO_COLUMNS)
 """The fields of a corpus that are columns."""
 SERIES_COLUMNS = frozenset({"past", "known", "static", "series"})
@@ -362,7 +364,7 @@ def parts_are_steps(columns: Sequence[str]) -> bool:
 def holds_series(corpus: Corpus) -> bool:
     """Whether a corpus is about series, by its format or by an entry that only series have."""
     form = known_format(corpus)
-    entries = (getattr(corpus, name) for name in ("series", *SERIES_FIELDS))
+    entries = (getattr(corpus, name) for name in ("series", *READING_FIELDS))
     return (form is not None and form.rows == "series") or any(e is not None for e in entries)
 
 
@@ -380,7 +382,7 @@ def format_for(corpus: Corpus, columns: Sequence[str]) -> str:
             f"{corpus.file}: format {name!r} has series, which the task has no use for; expected "
             f"{', '.join(columns)}"
         )
-    if given := [field for field in SERIES_FIELDS if getattr(corpus, field) is not None]:
+    if given := [field for field in READING_FIELDS if getattr(corpus, field) is not None]:
         raise ConfigError(
             f"{corpus.file}: {given[0]} is for series, which the task has no use for; leave it out"
         )

@@ -1,6 +1,6 @@
 """Frames of pandas, polars or pyarrow: as rows of series, and as files that a run file can name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ def rows_of_frame(
     *,
     history: Any = None,
     name: str = "the frame",
+    names: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[Row]:
     """The rows of a frame, one for each series, by the rules of files.
 
@@ -32,6 +33,7 @@ def rows_of_frame(
         corpus: where the frame has them, as for a file; by default as its columns are named.
         history: a frame with earlier values of the same series.
         name: the name of the frame in messages.
+        names: the columns that a trained model reads, by column of the task.
 
     Raises:
         MissingExtra: narwhals is not installed.
@@ -39,7 +41,7 @@ def rows_of_frame(
         ConfigError: the corpus does not fit the frame.
     """
     corpus = corpus or Corpus()
-    table, options = frame_table(frame, name), options_of(corpus, columns)
+    table, options = frame_table(frame, name), options_of(corpus, columns, names)
     earlier = None if history is None else frame_table(history, f"the history of {name}")
     entries = {column: column_of(corpus, column) for column in columns}
     is_long = is_long_table(table.header, options, columns, name)

@@ -3,12 +3,9 @@
 What counts as constant is decided in `deviations`, for columns too.
 """
 
-from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
-
-from .series import Series
 
 ROUNDING = 1e-12
 """A deviation of at most this share of the mean is one of rounding."""
@@ -155,12 +152,6 @@ class TypicalVariances:
     def __init__(self, history: int, by_series: bool) -> None:
         self._history, self._by_series = history, by_series
         self._found: list[np.ndarray] = []
-
-    def added(self, series: Iterable[Series]) -> Iterator[Series]:
-        """The series as they come, added one by one."""
-        for one in series:
-            self.add(one.values)
-            yield one
 
     def add(self, values: np.ndarray) -> None:
         """Adds the windows of a series (T, C), side by side."""

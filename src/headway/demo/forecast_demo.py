@@ -147,7 +147,7 @@ def _end(ends: Sequence[float | None], ahead: int) -> float:
 def _last_days(model: Forecaster, root: Path) -> list[_Day]:
     """Days at the end of the data, forecast from those before the last horizon."""
     [corpus] = as_corpora(model.config.data.test, "data.test")
-    [row] = read_series(corpus, model.task.columns, root).rows
+    [row] = read_series(corpus, model.task.codecs, root).rows
     target, horizon = row["target"], model.task.config.horizon
     [made] = model.forecast([replace(target, values=target.values[:-horizon])])
     [interval] = [interval for interval in made.intervals if interval.level == LEVEL]

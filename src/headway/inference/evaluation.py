@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ..config.messages import counted, shorten
 from ..data.codecs.codec import Codec
+from ..data.codecs.series import names_of
 from ..data.config import Corpus
 from ..data.formats.read import Row, read_whole
 from ..errors import DataError
@@ -95,10 +96,15 @@ class TimedEvaluation:
     steps: Sequence[int] | None = None
 
 
-def read_rows(corpora: Sequence[Corpus], columns: Sequence[str], root: Path) -> Iterator[Row]:
-    """The rows of all corpora; a running text is one row."""
+def read_rows(
+    corpora: Sequence[Corpus],
+    columns: Sequence[str],
+    root: Path,
+    names: Mapping[str, tuple[str, ...]] | None = None,
+) -> Iterator[Row]:
+    """The rows of all corpora, as `read`; a running text is one row."""
     for corpus in corpora:
-        yield from read_whole(corpus, columns, root)
+        yield from read_whole(corpus, columns, root, names)
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ def usable_rows(
     Raises:
         DataError: no row is left.
     """
-    rows = list(read_rows(corpora, tuple(codecs), root))
+    rows = list(read_rows(corpora, tuple(codecs), root, names_of(codecs)))
     checked = list(codecs.values())[:needed]
     indices = [i for i, row in enumerate(rows) if not _is_blank(row, checked)]
     usable, names = set(indices), tuple(codecs)[:needed]

@@ -199,7 +199,7 @@ class Forecaster(TrainedModel):
         rows: list[Any] = []
         sizes = []
         for corpus in corpora:
-            series = read_series(corpus, self.task.columns, root)
+            series = read_series(corpus, self.task.codecs, root)
             self.check(series.rows, series.places, 0)
             rows += series.rows
             sizes.append(len(series.rows))
@@ -220,7 +220,7 @@ class Forecaster(TrainedModel):
         """The last window of the run's newest data, with the true values; None without the file."""
         corpora, root = corpora_of(self.config.data, None)
         try:
-            rows = read_series(corpora[0], self.task.columns, root).rows
+            rows = read_series(corpora[0], self.task.codecs, root).rows
         except HeadwayError:  # the data may be elsewhere by now
             return None
         return last_window(rows[0], self.task.inputs.size.steps)
@@ -263,8 +263,7 @@ class Forecaster(TrainedModel):
             DataError: a series has other columns, or no values, or covariates end too early.
             MissingExtra: narwhals, which reads frames, is not installed.
         """
-        names = self.task.inputs.target.names
-        rows, own_places = rows_of(series, self.task.columns, corpus_like(self.config.data), names)
+        rows, own_places = rows_of(series, self.task.codecs, corpus_like(self.config.data))
         horizon = horizon or self.task.config.horizon
         if not 1 <= horizon <= AHEAD_LIMIT:
             raise DataError(f"a horizon of {horizon} steps; expected 1 to {AHEAD_LIMIT}")
@@ -306,7 +305,8 @@ class Forecaster(TrainedModel):
             )
         if is_numbered or trained == "step":
             return
-        expected = Frequency.parse(trained).times(target.start, 0, len(target))
+        steps = Frequency.parse(trained).dated_like(target.frequency)
+        expected = steps.times(target.start, 0, len(target))
         if (expected != target.times).any():
             raise DataError(
                 f"{where}: the steps are {target.frequency} long; expected {trained}, as in the "
@@ -316,12 +316,13 @@ class Forecaster(TrainedModel):
     def with_trained_steps(self, row: Mapping[str, Series]) -> Mapping[str, Series]:
         """A row with the step of the training data: a few days do not show that they are weekdays.
 
-        Numbered steps stay.
+        Numbered steps stay, and so does the day that dates months.
         """
         trained = Frequency.parse(self.task.inputs.facts.frequency)
         if trained.unit == "step" or row["target"].times.dtype.kind != "M":
             return row
-        return {name: replace(series, frequency=trained) for name, series in row.items()}
+        steps = trained.dated_like(row["target"].frequency)
+        return {name: replace(series, frequency=steps) for name, series in row.items()}
 
     def _check_future(self, row: Mapping[str, Series], where: str, horizon: int) -> None:
         """Refuses known covariates that end before the horizon."""

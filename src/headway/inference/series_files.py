@@ -1,22 +1,30 @@
 """Series for a trained forecaster: of its own data, of a file, of a text or of plain lists."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data.codecs.codec import Codec
-from ..data.config import Corpus, DataConfig, as_corpora, column_of, learned_from
+from ..data.codecs.series import SeriesCodec, names_of
+from ..data.config import (
+    AUTO,
+    Corpus,
+    DataConfig,
+    as_corpora,
+    column_of,
+    format_by_extension,
+    learned_from,
+)
 from ..data.formats import FORMATS
-from ..data.formats.format import ColumnEntry, CorpusFiles, Note, Row, SeriesOptions, add_notes
-from ..data.formats.read import read
-from ..data.formats.series_layout import ID_NAMES, named_like
+from ..data.formats.format import CorpusFiles, Note, Row, SeriesOptions, add_notes
+from ..data.formats.read import options_of, read
 from ..data.formats.series_rows import rows_of
-from ..data.formats.series_table import Cells, SeriesTable, is_number, split_rows
+from ..data.formats.series_table import Cells, SeriesTable
 from ..data.series import Series
 from ..data.times import time_texts
 from ..errors import ConfigError, DataError
@@ -28,6 +36,8 @@ TS_MARKS = ("@", "#", "%")
 """How the first line of a .ts file begins."""
 TABLE = "series"
 """The format that is found by the first lines of a table."""
+NO_HEADER = ("ts", "npz", "ucr", "ragged")
+"""Formats whose columns have no names."""
 TIMES = "times of the series"
 """The header of the times of plain lists, which no column has."""
 
@@ -41,14 +51,32 @@ class SeriesFile:
     notes: list[Note]
 
 
-def read_series(corpus: Corpus, columns: Sequence[str], root: Path) -> SeriesFile:
-    """The series of a corpus, with the notes that count something, such as missing values."""
-    rows = list(read(corpus, columns, root))
+def read_series(corpus: Corpus, codecs: Mapping[str, Codec], root: Path) -> SeriesFile:
+    """The series of a corpus, with the notes that count something, such as missing values.
+
+    Args:
+        codecs: of the columns of the data. A file has them in any order, and may have others.
+    """
+    rows = list(read(corpus, tuple(codecs), root, names_of(codecs)))
     notes: dict[str, Note] = {}
     for row in rows:
         add_notes(notes, row.notes)
     found = [note for note in notes.values() if note.count]
-    return SeriesFile(*_by_column(rows, columns, str(corpus.file)), found)
+    series, places = _by_column(rows, tuple(codecs), str(corpus.file))
+    return SeriesFile(series, places, [*found, *_unknown_categories(series, codecs)])
+
+
+def _unknown_categories(rows: Sequence[SeriesRow], codecs: Mapping[str, Codec]) -> list[Note]:
+    """Notes that count the categories that training has not seen."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        for name, codec in codecs.items():
+            if isinstance(codec, SeriesCodec) and row[name].columns == codec.names:
+                counts.update(codec.n_unknown(row[name]))
+    return [
+        Note(f"values of column {name!r} that training has not seen, read as missing", count)
+        for name, count in counts.items()
+    ]
 
 
 def corpora_of(
@@ -71,14 +99,26 @@ def corpora_of(
         latest = as_corpora(data.test, "data.test") or as_corpora(data.valid, "data.valid")
         newest = latest or learned_from(data)
         return [replace(corpus, part=None) for corpus in newest], Path(data.root or ".")
-    return [replace(corpus_like(data), file=file, format=form or "auto", history=history)], Path()
+    return [replace(file_like(corpus_like(data), file, form), history=history)], Path()
 
 
 def corpus_like(data: DataConfig) -> Corpus:
     """How files and frames are read that have the columns of the training data."""
     trained = next(iter(learned_from(data)), Corpus())
-    reading = replace(trained, part=None, split=None, weight=1.0)
-    return replace(reading, file=None, format="auto", history=None)
+    return replace(trained, part=None, split=None, weight=1.0, history=None)
+
+
+def file_like(corpus: Corpus, file: str, form: str | None = None) -> Corpus:
+    """A file that is read like a corpus.
+
+    Args:
+        form: its format, if its extension does not determine it.
+    """
+    known = format_by_extension(file)
+    if (form or known) in NO_HEADER:
+        return Corpus(file=file, format=form or AUTO)
+    is_alike = corpus.file is not None and known == format_by_extension(corpus.file)
+    return replace(corpus, file=file, format=form or (corpus.format if is_alike else AUTO))
 
 
 def without_labels(corpus: Corpus, columns: Sequence[str]) -> Corpus:
@@ -109,46 +149,15 @@ def text_series(
         if "series" in codecs and text.lstrip()[:1] in TS_MARKS:
             rows = list(FORMATS["ts"].read(CorpusFiles([(name, path)], {"series": None})))
             return _by_column(rows, list(codecs), name)
-        header = next(iter(islice(split_rows(path, name), 1)), (1, []))[1]
-        header = [cell.strip() for cell in header]
-        entries, options = _entries(data, codecs, header)
+        corpus = corpus_like(data)
+        options = options_of(corpus, tuple(codecs), names_of(codecs))
         files = CorpusFiles(
-            [(name, path)], entries, options=replace(options, most_steps=most_steps)
+            [(name, path)],
+            {column: column_of(corpus, column) for column in codecs},
+            options=replace(options, most_steps=most_steps),
         )
-        rows = list(FORMATS[_table_of(header, entries, options)].read(files))
+        rows = list(FORMATS[TABLE].read(files))
     return _by_column(rows, list(codecs), name)
-
-
-def _table_of(
-    header: Sequence[str], entries: Mapping[str, ColumnEntry], options: SeriesOptions
-) -> str:
-    """The format of a table; a header with the columns of a labelled series is no series itself."""
-    own = entries.get("series")
-    is_header = isinstance(own, list) and not all(map(is_number, header))
-    is_long = options.id is not None or named_like(header, ID_NAMES) is not None
-    return "wide" if is_header and not is_long else TABLE
-
-
-def _entries(
-    data: DataConfig, codecs: Mapping[str, Codec], header: Sequence[str]
-) -> tuple[dict[str, ColumnEntry], SeriesOptions]:
-    """The columns to read from a table: those of the training data if the header has them."""
-    [corpus, *_] = [*learned_from(data), Corpus()]
-    names = {column: list(codec.names) for column, codec in codecs.items()}  # type: ignore[attr-defined]
-    entries: dict[str, ColumnEntry] = {
-        column: own if set(own) <= set(header) else column_of(corpus, column)
-        for column, own in names.items()
-    }
-
-    def known(entry: str | int | list[str] | None) -> Any:
-        wanted = entry if isinstance(entry, list) else [entry]
-        return entry if all(name in header for name in wanted) else None
-
-    options = SeriesOptions(
-        *(known(corpus.id), known(corpus.time), corpus.frequency),
-        *(corpus.missing or "mask", corpus.repeated or "error"),
-    )
-    return entries, options
 
 
 def list_series(

@@ -3,51 +3,52 @@
 Files and frames are read by the rules of the training data.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..data.codecs.codec import Codec
+from ..data.codecs.series import names_of
 from ..data.config import Corpus
 from ..data.frames import rows_of_frame
 from ..data.frequency import Frequency
 from ..data.series import Series
 from ..errors import DataError
-from .series_files import SeriesRow, read_series
+from .series_files import SeriesRow, file_like, read_series
 
 FRAME_METHODS = ("__narwhals_dataframe__", "__dataframe__", "__arrow_c_stream__")
 
 
 def rows_of(
-    data: Any, columns: Sequence[str], corpus: Corpus, names: tuple[str, ...]
+    data: Any, codecs: Mapping[str, Codec], corpus: Corpus
 ) -> tuple[list[SeriesRow], list[str]]:
     """Series in any form by column, and the location of each.
 
     Args:
-        columns: the columns of the task.
+        codecs: of the columns of the task.
         corpus: how files and frames are read.
-        names: the names of the columns of an array, which has none.
 
     Raises:
         DataError: a file or frame has no series, or an array has another number of columns.
         MissingExtra: narwhals, which reads frames, is not installed.
     """
+    names = names_of(codecs)
     if isinstance(data, str | PathLike):
-        found = read_series(replace(corpus, file=fspath(data)), columns, Path())
+        found = read_series(file_like(corpus, fspath(data)), codecs, Path())
         return found.rows, found.places
     if hasattr(data, "to_frame"):  # a series of pandas or polars
         data = data.to_frame()
     if any(hasattr(data, method) for method in FRAME_METHODS):
-        rows = rows_of_frame(data, columns, corpus)
+        rows, columns = rows_of_frame(data, tuple(codecs), corpus, names=names), list(codecs)
         return (
             [dict(zip(columns, row.values, strict=True)) for row in rows],
             [row.where for row in rows],
         )
     if isinstance(data, np.ndarray):
-        data = [_of_array(data, names)]
+        data = [_of_array(data, names["target"])]
     return _given([data] if isinstance(data, Series | Mapping) else data)
 
 

@@ -15,7 +15,7 @@ from .engine import LABELLED, SeriesItem
 from .limits import InvalidRequest, Limits, as_invalid_request, check_number
 from .schema import SeriesInput, Steps
 
-SERIES_FIELDS = ("series", "csv", "name", "column", "at")
+INSPECTION_FIELDS = ("series", "csv", "name", "column", "at")
 """Fields of an inspection that only a model of series has."""
 CSV = "csv"
 SHOWN = 8

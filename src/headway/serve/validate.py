@@ -33,13 +33,13 @@ from .limits import (
     check_number,
 )
 from .run_status import ServedRun
-from .series_requests import CSV, SERIES_FIELDS, LabelledSeriesRequests, SeriesRequests
+from .series_requests import CSV, INSPECTION_FIELDS, LabelledSeriesRequests, SeriesRequests
 from .translation_requests import TEXT, TranslationRequests, has_constraints
 
 SEARCHED = tuple(
     name
     for name in schema.InspectRequest.model_fields
-    if name not in (TEXT, "model", *SERIES_FIELDS)
+    if name not in (TEXT, "model", *INSPECTION_FIELDS)
 )
 """Fields of an inspection that only a search has."""
 COMPLETES = {"translate": "search_config", "inspect": "wide_search", "generate": "writing_config"}
@@ -203,7 +203,7 @@ class RequestValidator(ServedRun):
             self._refuse_fields(request, (TEXT,), "a model of texts")
             self._refuse_fields(request, ("column", "at"), "a model that forecasts")
             return self._inspect_series(request)
-        self._refuse_fields(request, SERIES_FIELDS, "a model of series")
+        self._refuse_fields(request, INSPECTION_FIELDS, "a model of series")
         if request.text is None:
             raise InvalidRequest(f"{TEXT} is missing", TEXT)
         if self.trained.has_search:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from ..data.codecs.calendar import Fact
+
 
 @dataclass(frozen=True)
 class AnswerConfig:
@@ -28,9 +30,6 @@ class SeriesConfig:
     warp: Annotated[float, Ge(0), Le(2)] = 0.0
     """Training reads each series at a speed that varies at random: the standard deviation of its
     logarithm. 0.2 gains a few tenths of a percent where there are a few hundred series."""
-
-
-Fact = Literal["minute", "hour", "weekday", "monthday", "yearday", "month"]
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,7 @@ class ForecastConfig:
     normalise: Literal["window", "last", "none"] = "window"
     """What is taken out of each window before the model reads it, and put back into its forecast:
     mean and deviation of the history, its last value alone, or nothing."""
-    calendar: list[Literal["minute", "hour", "weekday", "monthday", "yearday", "month"]] | None = (
-        None
-    )
+    calendar: list[Fact] | None = None
     """Facts of the time that the model reads for each step, as two numbers on a circle each."""
     loss: Literal["mse", "mae"] = "mae"
     """The error that training minimises if there are no quantiles: squared or absolute, of scaled

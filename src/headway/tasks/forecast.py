@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..data.codecs.codec import Codec
-from ..data.codecs.series import SeriesCodec, clock_of
+from ..data.codecs.series import SeriesCodec, SeriesFit, clock_of
 from ..data.codecs.text import TextConfig
 from ..data.config import Corpus, DataConfig, learned_from
 from ..data.formats.read import read
@@ -139,11 +139,14 @@ class Forecast(Task):
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
         """Fits the scales of all columns, the season and the look-back to the training data."""
         lengths, first, has_gaps = [], None, False
+        fits = {name: SeriesFit() for name in self.columns}
         for row in rows():
             first = row[0] if first is None else first
             _check_steps(row[0], first)
             lengths.append(len(row[0]))
             has_gaps = has_gaps or bool(row[0].is_missing.any())
+            for fit, series in zip(fits.values(), row, strict=True):
+                fit.add(series)
         if first is None:
             raise DataError("the training data have no series; name a file with some")
         if self.config.calendar and first.times.dtype.kind != "M":
@@ -154,12 +157,10 @@ class Forecast(Task):
         season = self.config.season or first.frequency.season or USUAL_SEASON
         history = default_history(self.config, round(median(lengths)), season)
         scaling = self.config.scaling or ("series" if len(lengths) > 1 else "column")
+        codecs = {name: fit.codec(scaling != "none") for name, fit in fits.items()}
         variances = TypicalVariances(history, scaling == "series")
-        codecs = {}
-        for i, name in enumerate(self.columns):
-            column = (row[i] for row in rows())
-            seen = column if i else variances.added(column)
-            codecs[name] = SeriesCodec.fit(seen, scaling != "none")
+        for row in rows():
+            variances.add(row[0].values)
         typical = variances.result(codecs["target"].deviation)
         facts = WindowFacts(history, season, str(first.frequency), has_gaps, scaling, typical)
         return self.with_codecs(codecs, facts)
@@ -489,7 +490,8 @@ def _check_steps(series: Series, first: Series) -> None:
     """Refuses series whose steps are not those of the first."""
     if series.times.dtype.kind != first.times.dtype.kind:
         raise DataError("some series have dates, and others numbered steps; give dates to all")
-    expected = first.frequency.times(series.start, 0, len(series))
+    steps = first.frequency.dated_like(series.frequency)
+    expected = steps.times(series.start, 0, len(series))
     if (expected != series.times).any():
         raise DataError(
             f"the steps of some series are {first.frequency} long, and those of {series.name!r} "

@@ -30,16 +30,16 @@ def floor_tensors(task: Any, training: Store) -> dict[str, Tensor]:
 
 
 def floor_models(task: Any, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """The floors by name; `ridge` only if a run has its weights."""
+    """The floors by name; those that have weights only if a run has them."""
     sizes, models = _sizes(task), {}
     for name in FLOORS:
         family = FAMILIES[name]
         own = {k.removeprefix(PREFIX): v for k, v in tensors.items() if k.startswith(PREFIX)}
-        if name == "ridge" and not own:
-            continue
         model = family.build(family.config().resolve(0, sizes), sizes)
-        if name == "ridge":
-            set_weights(model, own, "the ridge regression of the run", resized=True)
+        if weights_of(model):
+            if not own:
+                continue
+            set_weights(model, own, f"the {name} forecast of the run", resized=True)
         models[name] = model.eval()
     return models
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..data.batching import WARP_STREAM
 from ..data.codecs.codec import Codec
-from ..data.codecs.series import NumberColumn, SeriesCodec
+from ..data.codecs.series import NumberColumn, SeriesCodec, SeriesFit
 from ..data.codecs.text import TextConfig
 from ..data.frequency import Frequency
 from ..data.series import Series
@@ -98,17 +98,17 @@ class SeriesInputs(Inputs):
 
     @classmethod
     def fit(cls, rows: Rows, text: TextConfig) -> "SeriesInputs":
-        codec = SeriesCodec.fit(row[0] for row in rows())
-        lengths, has_gaps = [], False
+        fit, lengths, has_gaps = SeriesFit(), [], False
         for row in rows():
             series: Series = row[0]
+            fit.add(series)
             if not series.is_blank:
                 lengths.append(len(series))
                 has_gaps = has_gaps or bool(series.is_missing.any())
         if not lengths:
             raise DataError("the training data have no series with values; name a file with some")
         facts = SeriesFacts(min(lengths), round(median(lengths)), max(lengths), has_gaps)
-        return cls(codec, facts)
+        return cls(fit.codec(), facts)
 
     @classmethod
     def adopt(cls, folder: Path, rows: Rows) -> "SeriesInputs":

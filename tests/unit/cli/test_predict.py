@@ -19,7 +19,7 @@ class Lengths:
 
     def __init__(self, *inputs):
         self.inputs, self.calls = inputs, []
-        self.task = SimpleNamespace(columns=(*inputs, "value"))
+        self.task = SimpleNamespace(codecs={}, columns=(*inputs, "value"))
         self.config = SimpleNamespace(data=DataConfig(train="train.tsv"))
 
     def input(self, values):

@@ -1,6 +1,7 @@
 """Trained forecasters in Python: units, dates, horizons, intervals, evaluation, what is refused."""
 
 import math
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -360,3 +361,59 @@ def test_a_forecast_that_is_not_finite_is_refused(folder):
         f"{model.run.path}: a forecast is infinite or NaN, expected finite numbers; the weights "
         "are damaged or the training has diverged: train again, with a lower train.lr"
     )
+
+
+MONTHS = """
+task = "forecast"
+[data]
+train = "months.csv"
+[forecast]
+horizon = 3
+calendar = ["month", "yearday"]
+[model]
+family = "{family}"
+"""
+
+
+@pytest.fixture(scope="module")
+def ends(folder):
+    """The last days of 96 months, the times of `months.csv`."""
+    days = (np.datetime64("2012-02") + np.arange(96)).astype("datetime64[D]") - 1
+    rows = [f"{day},{value:.3f}" for day, value in zip(days, wave(96, 12), strict=True)]
+    (folder / "months.csv").write_text("date,x\n" + "\n".join(rows) + "\n")
+    (folder / "months.toml").write_text(MONTHS.format(family="ridge"))
+    api.train(api.read_config(folder / "months.toml"), folder / "months")
+    return days
+
+
+class TestDaysOfMonths:
+    """Months, quarters and years keep the day that dates them in the file."""
+
+    def test_forecasts_have_the_days_of_the_file(self, folder, ends):
+        [found] = api.load(folder / "months").forecast("months.csv")
+        assert found.times == ["2020-01-31", "2020-02-29", "2020-03-31"]
+        assert found.history_times == [str(day) for day in ends[-len(found.history) :]]
+
+    def test_a_file_with_other_days_keeps_them(self, folder, ends):
+        text = (folder / "months.csv").read_text()
+        first = text.splitlines()
+        firsts = [f"{day.astype('datetime64[M]')}-01" for day in ends]
+        lines = [f"{day},{line.split(',')[1]}" for day, line in zip(firsts, first[1:], strict=True)]
+        (folder / "firsts.csv").write_text("\n".join(["date,x", *lines]) + "\n")
+        model = api.load(folder / "months")
+        [found], [usual] = model.forecast("firsts.csv"), model.forecast("months.csv")
+        assert found.times == ["2020-01-01", "2020-02-01", "2020-03-01"]
+        assert found.values == usual.values
+
+    def test_a_run_that_knows_no_day_reads_them(self, folder, ends):
+        """Runs of before recorded months without their day."""
+        [usual] = api.load(folder / "months").forecast("months.csv")
+        old = folder / "old"
+        shutil.copytree(folder / "months", old)
+        (old / "manifest.json").unlink()
+        facts = next(old.rglob("windows.json"))
+        text = facts.read_text()
+        assert '"ME"' in text
+        facts.write_text(text.replace('"ME"', '"M"'))
+        [found] = api.load(old).forecast("months.csv")
+        assert (found.times, found.values) == (usual.times, usual.values)

@@ -1,5 +1,6 @@
 """Series of files, texts and lists, as a trained forecaster takes them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,69 @@ def test_the_newest_data_of_a_run_are_the_default():
 
 def test_a_file_is_read_by_column(tmp_path):
     (tmp_path / "a.csv").write_text("date,a\n2024-01-01,1\n2024-01-02,2\n")
-    read = read_series(Corpus(file="a.csv"), ("target",), tmp_path)
+    codecs = {"target": SeriesCodec.fit([series([[1.0]], ["a"])])}
+    read = read_series(Corpus(file="a.csv"), codecs, tmp_path)
     [row] = read.rows
     assert (row["target"].values[:, 0].tolist(), read.places) == ([1.0, 2.0], ["a.csv:2"])
+
+
+def test_unknown_categories_are_counted(tmp_path):
+    (tmp_path / "a.csv").write_text("date,a,c\n2024-01-01,1,x\n2024-01-02,2,w\n2024-01-03,3,v\n")
+    values = np.array([["x"], ["y"]], object)
+    codecs = {
+        "target": SeriesCodec.fit([series([[1.0]], ["a"])]),
+        "past": SeriesCodec.fit([series(values, ["c"])]),
+    }
+    read = read_series(Corpus(file="a.csv", past="c"), codecs, tmp_path)
+    assert [str(note) for note in read.notes] == [
+        "2 values of column 'c' that training has not seen, read as missing"
+    ]
+
+
+OTHERS = "z,when,b,a\n1,2024-01-01,2,3\n1,2024-01-02,2,3\n"
+
+
+@pytest.mark.parametrize(
+    "corpus",
+    [Corpus(), Corpus(target=["a", "b"]), Corpus(id="shop", time="date"), Corpus(time=2)],
+)
+def test_files_and_texts_are_read_by_one_rule(tmp_path, corpus):
+    """Columns have any order, others are left out, and an absent id or time is found anew."""
+    data = replace(DATA, train=replace(corpus, file="train.csv"))
+    codecs = {"target": CODECS["target"]}
+    [text], _ = text_series(OTHERS, "csv", data, codecs, 1000)
+    (tmp_path / "new.csv").write_text(OTHERS)
+    [found], _ = corpora_of(data, "new.csv")
+    read = read_series(found, codecs, tmp_path)
+    [row] = read.rows
+    for one in (text["target"], row["target"]):
+        assert one.columns == ("a", "b")
+        assert one.values.tolist() == [[3.0, 2.0]] * 2
+        assert str(one.frequency) == "D"
+    is_open = corpus.target is None
+    unknown = "1 column that the training data did not have, left out: z"
+    assert [str(note) for note in read.notes] == [unknown] * is_open
+
+
+def test_a_number_of_a_column_that_is_forecast_is_no_name():
+    """It is that of a table with other columns."""
+    data = replace(DATA, train=Corpus(file="train.csv", id=2))
+    text = "date,a,b\n2024-01-01,1,2\n2024-01-02,1,2\n"
+    [row], _ = text_series(text, "csv", data, {"target": CODECS["target"]}, 1000)
+    assert (row["target"].name, row["target"].values.tolist()) == ("", [[1.0, 2.0]] * 2)
+
+
+@pytest.mark.parametrize(
+    ("trained", "file", "form", "expected"),
+    [
+        ("a.csv", "b.csv", None, ("long", "x")),
+        ("a.csv", "b.csv", "wide", ("wide", "x")),
+        ("a.csv", "b.parquet", None, ("auto", "x")),
+        ("a.csv", "b.ts", None, ("auto", None)),
+        ("a.txt", "b.txt", None, ("long", "x")),
+    ],
+)
+def test_the_format_of_a_new_file(trained, file, form, expected):
+    data = DataConfig(train=Corpus(file=trained, format="long", target="x"))
+    [corpus], _ = corpora_of(data, file, form)
+    assert (corpus.format, corpus.target) == expected

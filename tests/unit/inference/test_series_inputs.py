@@ -6,6 +6,8 @@ import numpy as np
 import pandas
 import pytest
 
+from headway.data.codecs.codec import Codec
+from headway.data.codecs.series import NumberColumn, SeriesCodec
 from headway.data.config import Corpus
 from headway.data.frequency import Frequency
 from headway.data.series import Series
@@ -30,8 +32,12 @@ def only(given: tuple[list[dict[str, Series]], list[str]]) -> Series:
     return row["target"]
 
 
-def target_of(data: object, corpus: Corpus | None = None) -> Series:
-    return only(rows_of(data, ("target",), corpus or Corpus(), ("a", "b")))
+def codecs(*names: str) -> dict[str, Codec]:
+    return {"target": SeriesCodec([NumberColumn(name) for name in names])}
+
+
+def target_of(data: object, corpus: Corpus | None = None, names: str = "ab") -> Series:
+    return only(rows_of(data, codecs(*names), corpus or Corpus()))
 
 
 def same_as_the_file(series: Series) -> None:
@@ -43,7 +49,7 @@ def same_as_the_file(series: Series) -> None:
 def test_a_file_by_its_path_or_name(path: Path) -> None:
     same_as_the_file(target_of(path))
     same_as_the_file(target_of(str(path)))
-    assert rows_of(path, ("target",), Corpus(), ("a", "b"))[1] == [f"{path}:2"]
+    assert rows_of(path, codecs("a", "b"), Corpus())[1] == [f"{path}:2"]
 
 
 def test_frames_of_pandas_and_pyarrow(path: Path) -> None:
@@ -57,14 +63,21 @@ def test_frames_of_pandas_and_pyarrow(path: Path) -> None:
 
 def test_a_series_of_pandas_has_its_name_as_column(path: Path) -> None:
     column = pandas.read_csv(path, parse_dates=["date"], index_col="date")["b"]
-    series = target_of(column)
+    series = target_of(column, names="b")
     assert series.columns == ("b",)
     assert series.values[:, 0].tolist() == [10, 20, 30]
     assert series.start == FIRST
 
 
 def test_frames_are_read_as_the_training_data_were(path: Path) -> None:
-    assert target_of(pandas.read_csv(path), Corpus(target="b", time="date")).columns == ("b",)
+    assert target_of(pandas.read_csv(path), Corpus(time="date"), "b").columns == ("b",)
+
+
+def test_columns_of_files_and_frames_have_any_order_and_others_are_left_out(path: Path) -> None:
+    lines = (line.split(",") for line in path.read_text().splitlines())
+    path.write_text("".join(f"{b},{a},7,{date}\n" for date, a, b in lines).replace("7", "c", 1))
+    same_as_the_file(target_of(path))
+    same_as_the_file(target_of(pandas.read_csv(path)))
 
 
 def test_an_array_has_numbered_steps() -> None:
@@ -72,7 +85,7 @@ def test_an_array_has_numbered_steps() -> None:
     assert (series.name, series.columns, series.start) == ("", ("a", "b"), 0)
     assert series.frequency == Frequency("step")
     assert series.values.dtype == np.float64
-    one = only(rows_of(np.array([1.0, 2.0]), ("target",), Corpus(), ("a",)))
+    one = only(rows_of(np.array([1.0, 2.0]), codecs("a"), Corpus()))
     assert one.values.tolist() == [[1.0], [2.0]]
 
 
@@ -94,8 +107,8 @@ def test_another_array_is_refused(array: np.ndarray, problem: str) -> None:
 
 def test_series_alone_in_lists_and_with_covariates() -> None:
     series = Series("x", ("a",), np.zeros((2, 1)), 0, Frequency("step"))
-    assert only(rows_of(series, ("target",), Corpus(), ("a",))) is series
-    rows, places = rows_of([series, {"target": series}], ("target",), Corpus(), ("a",))
+    assert only(rows_of(series, codecs("a"), Corpus())) is series
+    rows, places = rows_of([series, {"target": series}], codecs("a"), Corpus())
     assert [row["target"] for row in rows] == [series, series]
     assert places == ["series 1", "series 2"]
 
@@ -109,4 +122,4 @@ def test_anything_else_is_refused() -> None:
 def test_a_file_without_series_is_refused(path: Path) -> None:
     path.write_text("date,a,b\n")
     with pytest.raises(DataError):
-        read_series(Corpus(file=path.name), ("target",), path.parent)
+        read_series(Corpus(file=path.name), codecs("a", "b"), path.parent)

@@ -31,7 +31,7 @@ def models(folder):
 
 def own(model):
     [corpus, *_], root = corpora_of(model.config.data, None)
-    return read_series(corpus, model.task.columns, root).rows[0]
+    return read_series(corpus, model.task.codecs, root).rows[0]
 
 
 def cut(row, steps):

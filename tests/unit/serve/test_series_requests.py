@@ -35,7 +35,7 @@ def refusal(response):
 def test_served_is_offline(client, trained, runs):
     model = trained["plain"]
     [corpus, *_], root = corpora_of(model.config.data, None)
-    rows = read_series(corpus, model.task.columns, root).rows
+    rows = read_series(corpus, model.task.codecs, root).rows
     expected = [asdict(one) for one in model.forecast(rows, 20)]
     csv = (runs / FILE).read_text()
     assert ask(client, csv=csv, horizon=20).json()["results"] == expected

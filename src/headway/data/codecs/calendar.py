@@ -5,7 +5,7 @@ Each fact is a position on a circle, as sine and cosine, so that 23 hours are cl
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,7 +37,9 @@ def _month(times: np.ndarray) -> np.ndarray:
     return times.astype("datetime64[M]").astype(np.int64) % 12 / 12
 
 
-FACTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+Fact = Literal["minute", "hour", "weekday", "monthday", "yearday", "month"]
+
+FACTS: dict[Fact, Callable[[np.ndarray], np.ndarray]] = {
     "minute": _share_of(HOUR),
     "hour": _share_of(DAY),
     "weekday": _weekday,
@@ -57,7 +59,7 @@ class CalendarCodec:
 
     marks = 0
 
-    def __init__(self, facts: tuple[str, ...], horizon: int) -> None:
+    def __init__(self, facts: tuple[Fact, ...], horizon: int) -> None:
         self.facts, self.horizon = facts, horizon
 
     @property
@@ -85,6 +87,8 @@ class CalendarCodec:
         if isinstance(value.start, int | np.integer):
             return np.zeros((n, self.width), np.float32)
         times = value.frequency.times(value.start, 0, n)
+        if value.frequency.has_days:  # a month is the same whichever day dates it
+            times = times.astype("datetime64[M]").astype("datetime64[s]")
         angles = np.stack([FACTS[fact](times) for fact in self.facts], axis=1) * (2 * np.pi)
         return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
 

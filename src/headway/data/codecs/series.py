@@ -8,7 +8,7 @@ millions, float32 would round away those of thousandths, which are scaled by the
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ...errors import DataError, RunError
 from ..scales import deviations
 from ..series import Series
 from ..store import Column
+from .codec import Codec
 from .values import number
 
 MOST_CATEGORIES = 256
@@ -78,15 +79,20 @@ class CategoryColumn:
         return len(self.categories)
 
     def encode(self, values: np.ndarray) -> np.ndarray:
-        """Values (T,) -> (T, categories); zeros for an unknown category, NaN for a missing one."""
+        """Values (T,) -> (T, categories); NaN for a missing category, and for an unknown one."""
         indices = {name: index for index, name in enumerate(self.categories)}
         encoded = np.zeros((len(values), self.width))
-        for step, value in enumerate(values):
-            if value is None:
-                encoded[step] = np.nan
-            elif value in indices:
+        for step, value in enumerate(_names(values)):
+            if value in indices:
                 encoded[step, indices[value]] = 1.0
+            else:
+                encoded[step] = np.nan
         return encoded
+
+    def unknown(self, values: np.ndarray) -> np.ndarray:
+        """The steps of values (T,) whose category the training data do not have."""
+        known = {None, *self.categories}
+        return np.array([value not in known for value in _names(values)], bool).nonzero()[0]
 
     def decode(self, encoded: np.ndarray) -> str:
         """The text of an encoded value (categories,)."""
@@ -118,16 +124,10 @@ class SeriesCodec:
             DataError: the series have different columns, a column of names has too many, or a
                 number is too large.
         """
-        columns: list[_Fit] = []
-        names: tuple[str, ...] | None = None
+        fit = SeriesFit()
         for one in series:
-            if names is None:
-                names, columns = one.columns, [_Fit(name) for name in one.columns]
-            elif one.columns != names:
-                raise DataError(f"{_different(one.columns, names)}; give all series the same ones")
-            for column, values in zip(columns, one.values.T, strict=True):
-                column.add(values)
-        return cls([column.result(standardise) for column in columns])
+            fit.add(one)
+        return fit.codec(standardise)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,6 +183,12 @@ class SeriesCodec:
         problems = (c.complaint(v) for c, v in pairs if isinstance(c, NumberColumn))
         return next(filter(None, problems), None)
 
+    def n_unknown(self, value: Series) -> dict[str, int]:
+        """The number of values by column whose category the training data do not have."""
+        pairs = zip(self.columns, value.values.T, strict=False)
+        found = {c.name: len(c.unknown(v)) for c, v in pairs if isinstance(c, CategoryColumn)}
+        return {name: count for name, count in found.items() if count}
+
     def fingerprint(self) -> str:
         columns = [asdict(column) for column in self.columns]
         for column in columns:
@@ -202,6 +208,46 @@ class SeriesCodec:
             return cls([_load_column(entry) for entry in content])
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise RunError(f"{path} cannot be read ({error}); restore it from a copy") from None
+
+
+def _names(values: np.ndarray) -> Sequence[str | None]:
+    """Values of a column as names, whatever they look like: 1.0 is `1`."""
+    found: list[Any] = values.tolist()
+    if values.dtype == object:
+        return found
+    return [None if x != x else repr(int(x) if x.is_integer() else x) for x in found]
+
+
+def names_of(codecs: Mapping[str, Codec]) -> dict[str, tuple[str, ...]]:
+    """The columns of a file that codecs of series read, by column of the data."""
+    return {name: codec.names for name, codec in codecs.items() if isinstance(codec, SeriesCodec)}
+
+
+class SeriesFit:
+    """What a codec needs of the training data, of the series seen so far."""
+
+    def __init__(self) -> None:
+        self._columns: list[_Fit] = []
+        self._names: tuple[str, ...] | None = None
+
+    def add(self, series: Series) -> None:
+        """Sees a series.
+
+        Raises:
+            DataError: it has other columns than those before, or a number is too large.
+        """
+        if self._names is None:
+            self._names = series.columns
+            self._columns = [_Fit(name) for name in series.columns]
+        elif series.columns != self._names:
+            problem = _different(series.columns, self._names)
+            raise DataError(f"{problem}; give all series the same ones")
+        for column, values in zip(self._columns, series.values.T, strict=True):
+            column.add(values)
+
+    def codec(self, standardise: bool = True) -> SeriesCodec:
+        """The codec, as `SeriesCodec.fit`."""
+        return SeriesCodec([column.result(standardise) for column in self._columns])
 
 
 class _Fit:
@@ -326,7 +372,7 @@ class ClockCodec:
         return None
 
     def fingerprint(self) -> str:
-        return "clock"
+        return "clock with days"
 
 
 def _bytes_of(series: Series) -> np.ndarray:

@@ -54,6 +54,8 @@ class SeriesOptions:
     Attributes:
         unread: columns that the corpus names for another use, such as labels of a file that is
             read without them; the file need not have them.
+        names: the columns that a trained model reads, by column of the task: read wherever the
+            header has them. Entries that the header does not have are then left open.
         most_steps: the most steps that the series of a file may have with those that no row is
             for; None is a generous number.
     """
@@ -64,6 +66,7 @@ class SeriesOptions:
     missing: Literal["mask", "fill", "error"] = "mask"
     repeated: Literal["error", "first", "last", "mean"] = "error"
     unread: tuple[str | int, ...] = ()
+    names: Mapping[str, tuple[str, ...]] | None = None
     most_steps: int | None = None
 
 

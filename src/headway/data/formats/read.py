@@ -5,7 +5,8 @@ has its own reader. Nothing is dropped here: a blank line of a table is a row of
 `prepare` counts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -25,11 +26,17 @@ from ..random_numbers import number_of_value
 from . import FORMATS
 from .format import CorpusFiles, Row, SeriesOptions
 from .lines import read_lines
+from .row_cache import rows_once
 
 __all__ = ["Row", "has_column", "read", "read_lines", "read_whole"]
 
 
-def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
+def read(
+    corpus: Corpus,
+    columns: Sequence[str],
+    root: Path,
+    names: Mapping[str, tuple[str, ...]] | None = None,
+) -> Iterator[Row]:
     """Streams the rows of a corpus; those of a running text are its pieces.
 
     The part of a forecast selects steps, not rows; it is left to the task.
@@ -37,6 +44,7 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
     Args:
         columns: the task's names of the columns, such as `("source", "target")`.
         root: the folder of relative file names.
+        names: the columns that a trained model of series reads, by column of the task.
 
     Raises:
         ConfigError: the description does not fit the format.
@@ -50,17 +58,22 @@ def read(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
         shares if form.takes_parts else None,
         corpus.separator,
         corpus.inner,
-        options_of(corpus, columns),
+        options_of(corpus, columns, names),
     )
+    rows_of = partial(rows_once, form.read) if form.rows == "series" else form.read
     if shares is None or form.takes_parts:
-        rows = form.read(corpus_files)
+        rows = rows_of(corpus_files)
     else:
         part = _part_of_text if form.rows == "pieces" else _part
-        rows = part(lambda: form.read(corpus_files), *shares)
+        rows = part(lambda: rows_of(corpus_files), *shares)
     return rows if corpus.split is None else _split(rows, corpus.split, columns)
 
 
-def options_of(corpus: Corpus, columns: Sequence[str]) -> SeriesOptions:
+def options_of(
+    corpus: Corpus,
+    columns: Sequence[str],
+    names: Mapping[str, tuple[str, ...]] | None = None,
+) -> SeriesOptions:
     """How the series of a corpus are read for a task with these columns."""
     return SeriesOptions(
         id=corpus.id,
@@ -68,6 +81,7 @@ def options_of(corpus: Corpus, columns: Sequence[str]) -> SeriesOptions:
         frequency=corpus.frequency,
         missing=corpus.missing or "mask",
         repeated=corpus.repeated or "error",
+        names=names,
         unread=tuple(
             entry
             for column in ("label", "value")
@@ -76,9 +90,14 @@ def options_of(corpus: Corpus, columns: Sequence[str]) -> SeriesOptions:
     )
 
 
-def read_whole(corpus: Corpus, columns: Sequence[str], root: Path) -> Iterator[Row]:
-    """The rows of a corpus; a running text is a single row."""
-    rows = read(corpus, columns, root)
+def read_whole(
+    corpus: Corpus,
+    columns: Sequence[str],
+    root: Path,
+    names: Mapping[str, tuple[str, ...]] | None = None,
+) -> Iterator[Row]:
+    """The rows of a corpus, as `read`; a running text is a single row."""
+    rows = read(corpus, columns, root, names)
     if FORMATS[format_for(corpus, columns)].rows != "pieces":
         return rows
     return iter([Row(("".join(row.values[0] for row in rows),), f"{corpus.file}:1")])

@@ -1,7 +1,7 @@
 """Which columns of a table of series are its time, its ids, its values and covariates."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...errors import ConfigError, DataError
 from ..times import PARTS, looks_dated
@@ -56,7 +56,7 @@ def is_long_table(
     Raises:
         ConfigError: none does, and the task has a label or value for each series.
     """
-    if options.id is not None or named_like(header, ID_NAMES) is not None:
+    if names_series(header, options):
         return True
     if "series" in columns:
         raise ConfigError(
@@ -64,6 +64,37 @@ def is_long_table(
             f'such as id = "{listed(header[:1])}"'
         )
     return False
+
+
+def names_series(header: Sequence[str], options: SeriesOptions) -> bool:
+    """Whether a column names the series of each row, by the options or by its own name."""
+    is_given = options_for(header, options).id is not None
+    return is_given or named_like(header, ID_NAMES) is not None
+
+
+def options_for(header: Sequence[str], options: SeriesOptions) -> SeriesOptions:
+    """The options, for a trained model without the columns that a header does not have."""
+    if options.names is None:
+        return options
+    own = {name for names in options.names.values() for name in names}
+
+    def is_there(entry: str | int) -> bool:
+        if isinstance(entry, str):
+            return entry in header
+        return 1 <= abs(entry) <= len(header) and header[entry - (entry > 0)] not in own
+
+    time = options.time if isinstance(options.time, list) else [options.time or 0]
+    return replace(
+        options,
+        id=options.id if options.id is not None and is_there(options.id) else None,
+        time=options.time if all(map(is_there, time)) else None,
+    )
+
+
+def has_own_columns(header: Sequence[str], options: SeriesOptions, column: str) -> bool:
+    """Whether a header has all columns that a trained model reads for a column of the task."""
+    names = (options.names or {}).get(column)
+    return names is not None and set(names) <= set(header)
 
 
 def find_layout(
@@ -78,6 +109,14 @@ def find_layout(
         DataError: a column is not in the header, or there is nothing to read.
         ConfigError: a column is given twice, or cannot be told from the header.
     """
+    options = options_for(table.header, options)
+    given = columns
+    columns = {
+        column: list(options.names[column])  # type: ignore[index]
+        if has_own_columns(table.header, options, column)
+        else entry
+        for column, entry in given.items()
+    }
     identifier = _id(table, options) if is_long or options.id is not None else None
     time = _time(table, options)
     roles = {
@@ -89,6 +128,8 @@ def find_layout(
     _refuse_repeated(table, layout)
     for column in sorted(set(columns) - set(roles), key=lambda column: column in VALUES):
         roles[column] = _found(table, column, layout, is_long)  # values take what is left
+    if any(entry is None and columns[column] for column, entry in given.items()):
+        _note_unknown(table, layout)
     ordered = {column: roles[column] for column in columns}
     return SeriesLayout(identifier, time, ordered, layout.unread, layout.notes)
 
@@ -188,6 +229,17 @@ def _numeric(table: SeriesTable, column: str, layout: SeriesLayout) -> tuple[int
         if i not in numeric:
             layout.notes.append(Note(f"column {table.header[i]!r} is text and is not read"))
     return tuple(numeric)
+
+
+def _note_unknown(table: SeriesTable, layout: SeriesLayout) -> None:
+    """Notes columns of numbers that the training data did not have, and so the model not either."""
+    used = {*layout.used, *layout.unread}
+    unknown = [i for i in range(len(table.header)) if i not in used and table.is_numeric(i)]
+    if unknown:
+        names = listed(table.header[i] for i in unknown)
+        noun = "column" if len(unknown) == 1 else "columns"
+        text = f"{noun} that the training data did not have, left out: {names}"
+        layout.notes.append(Note(text, len(unknown)))
 
 
 def _refuse_repeated(table: SeriesTable, layout: SeriesLayout) -> None:

@@ -2,8 +2,8 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
@@ -12,12 +12,12 @@ import numpy as np
 from ...errors import DataError
 from ..times import looks_dated
 from .columns import check_width, listed
+from .decimal_commas import Commas, are_grouped, comma_number, find_commas, without_groups
 from .lines import read_lines
 
 MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "?"})
 """Texts of missing values, in lower case."""
-_DECIMAL_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})*,\d+|[+-]?\d+,\d+")
-
+_COMMA_OF_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 CHUNK_ROWS = 10_000
 
 Cells = Sequence[str] | np.ndarray
@@ -30,11 +30,15 @@ class SeriesTable:
 
     Attributes:
         parts: for each file, what its places begin with (`file:`), and the number of each row.
+        separator: the separator of the file; a comma if it has none.
+        parsed: the columns that have been parsed as numbers.
     """
 
     header: list[str]
     columns: list[Cells]
     parts: list[tuple[str, np.ndarray]]
+    separator: str = ","
+    parsed: dict[int, "ParsedColumn"] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return sum(len(numbers) for _, numbers in self.parts)
@@ -64,7 +68,7 @@ class SeriesTable:
                     f"has {listed(earlier.header)}"
                 )
             columns[i] = _joined(earlier.columns[earlier.header.index(name)], columns[i])
-        return SeriesTable(self.header, columns, earlier.parts + self.parts)
+        return SeriesTable(self.header, columns, earlier.parts + self.parts, self.separator)
 
     def texts(self, column: int) -> Sequence[str]:
         """The cells of a column as text; "" if missing."""
@@ -74,15 +78,28 @@ class SeriesTable:
         """The numbers of a column, NaN where they are missing.
 
         Raises:
-            DataError: a cell is text, or infinite.
+            DataError: a cell is text, or infinite, or its number is not clear.
         """
-        cells = self.columns[column]
-        numbers, is_text = parse_numbers(cells)
-        is_wrong = is_text | np.isinf(numbers)
+        found = self._parsed(column)
+        is_wrong = found.is_text | np.isinf(found.numbers)
         if is_wrong.any():
             i = int(is_wrong.argmax())
             self.refuse_cell(i, column)
-        return numbers
+        return found.numbers
+
+    def plain_texts(self, column: int) -> Sequence[str]:
+        """The cells of a column as text, numbers with a decimal point."""
+        found = self._parsed(column)
+        texts = self.texts(column)
+        if not found.is_rewritten:
+            return texts
+        numbers = zip(texts, found.numbers.tolist(), strict=True)
+        return [text if number != number else repr(number) for text, number in numbers]
+
+    def number_notes(self, columns: Iterable[int]) -> list[str]:
+        """How the numbers of columns were read, where the text alone does not show it."""
+        parsed = (self.parsed.get(column) for column in columns)
+        return [found.note for found in parsed if found is not None and found.note]
 
     def refuse_cell(self, row: int, column: int) -> None:
         """Raises the error of a cell that is no number."""
@@ -95,26 +112,86 @@ class SeriesTable:
         """Whether at least half of the cells that are not missing are numbers.
 
         Raises:
-            DataError: the numbers have decimal commas.
+            DataError: it is not clear what the numbers are.
         """
         cells = self.columns[column]
         if isinstance(cells, np.ndarray):
             return cells.dtype.kind == "f"
+        found = self._parsed(column)
+        n_text = int(found.is_text.sum())
+        return 2 * n_text <= len(cells) - int(np.isnan(found.numbers).sum()) + n_text
+
+    def _parsed(self, column: int) -> "ParsedColumn":
+        """The numbers of a column, which is parsed once."""
+        if column not in self.parsed:
+            self.parsed[column] = self._parse(column)
+        return self.parsed[column]
+
+    def _parse(self, column: int) -> "ParsedColumn":
+        cells, name = self.columns[column], repr(self.header[column])
         numbers, is_text = parse_numbers(cells)
-        n_text = int(is_text.sum())
-        if 2 * n_text <= len(cells) - int(np.isnan(numbers).sum()) + n_text:
-            return True
-        first = int(is_text.argmax())
-        if _DECIMAL_COMMA.fullmatch(cells[first].strip()):
-            self.refuse_cell(first, column)
-        return False
+        if isinstance(cells, np.ndarray):
+            return ParsedColumn(numbers, is_text)
+        if is_text.any():
+            commas = find_commas(cells, {text: _number(text) for text in set(cells)})
+            if commas is None:
+                return ParsedColumn(numbers, is_text)
+            self._check_commas(commas, column)
+            note = f"decimal commas in column {name}"
+            return ParsedColumn(commas.numbers, commas.is_text, note, is_rewritten=True)
+        if self.separator == "," or not are_grouped(cells, numbers):
+            return ParsedColumn(numbers, is_text)
+        if any(self._has_commas(i) for i in range(len(self.header)) if i != column):
+            note = f"points between thousands in column {name}, as others have decimal commas"
+            return ParsedColumn(without_groups(cells, numbers), is_text, note, is_rewritten=True)
+        return ParsedColumn(numbers, is_text, f"decimal points in column {name}")
+
+    def _has_commas(self, column: int) -> bool:
+        """Whether the numbers of a column have decimal commas."""
+        cells = self.columns[column]
+        if isinstance(cells, np.ndarray) or not any("," in cell for cell in cells):
+            return False
+        return find_commas(cells, {text: _number(text) for text in set(cells)}) is not None
+
+    def _check_commas(self, commas: Commas, column: int) -> None:
+        """Refuses a column with both decimal commas and points, or with commas of two meanings."""
+        texts, name = as_texts(self.columns[column]), repr(self.header[column])
+        first = f"{self.place(commas.first)}: {texts[commas.first]!r} in column {name}"
+        if commas.pointed is not None:
+            raise DataError(
+                f"{first} has a decimal comma or groups of digits, and "
+                f"{self.place(commas.pointed)} has {texts[commas.pointed]!r}; write all numbers of "
+                "a column in one way"
+            )
+        if commas.is_unclear and self.separator != ";":
+            plain = texts[commas.first].strip()
+            raise DataError(
+                f"{first} may be {plain.replace(',', '')} or {plain.replace(',', '.')}; write one "
+                "of these"
+            )
+
+
+@dataclass(frozen=True)
+class ParsedColumn:
+    """The numbers of a column, NaN for missing values and text.
+
+    Attributes:
+        is_text: which cells are text.
+        note: how the numbers were read; "" if that is plain.
+        is_rewritten: whether the cells have other marks than a decimal point.
+    """
+
+    numbers: np.ndarray
+    is_text: np.ndarray
+    note: str = ""
+    is_rewritten: bool = False
 
 
 def wrong_number(text: str) -> str:
     """The end of a message about a cell that is no number."""
     if np.isinf(parse_numbers([text])[0][0]):
         return "is infinite; expected a finite number, or an empty cell if it is missing"
-    if _DECIMAL_COMMA.fullmatch(text.strip()):
+    if "," in text and comma_number(text) is not None:
         return "is no number; write a point for the decimal comma (1.5)"
     return "is no number; correct it, or leave the cell empty if the value is missing"
 
@@ -169,7 +246,12 @@ def _number(text: str) -> float | None:
 
 
 def separator_of(line: str) -> str:
-    """The separator of a table by its first line: a comma, a tab or a semicolon."""
+    """The separator of a table by its first line: a comma, a tab or a semicolon.
+
+    Where there are others, commas between digits are those of numbers.
+    """
+    if "\t" in line or ";" in line:
+        line = _COMMA_OF_NUMBER.sub("", line)
     return max(",\t;", key=line.count)
 
 
@@ -197,7 +279,8 @@ def split_rows(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def is_number(text: str) -> bool:
-    return not parse_numbers([text])[1][0]
+    """Whether a text is a number, with a decimal point or comma, or a missing value."""
+    return not parse_numbers([text])[1][0] or comma_number(text) is not None
 
 
 def has_names(fields: list[str]) -> bool:
@@ -211,6 +294,7 @@ def read_table(path: Path, name: str) -> SeriesTable:
     Raises:
         DataError: it is no table, or has no rows.
     """
+    separator = _separator_in(path, name)
     rows = split_rows(path, name)
     start = next(rows, None)
     if start is None:
@@ -231,7 +315,11 @@ def read_table(path: Path, name: str) -> SeriesTable:
             column.extend(cells)
     if not numbers:
         raise DataError(f"{name}: there are no rows below the header; is the file complete?")
-    return SeriesTable(header, list(columns), [(f"{name}:", np.array(numbers))])
+    return SeriesTable(header, list(columns), [(f"{name}:", np.array(numbers))], separator)
+
+
+def _separator_in(path: Path, name: str) -> str:
+    return separator_of(next(iter(read_lines(path, name)), ""))
 
 
 def _check_widths(rows: list[tuple[int, list[str]]], width: int, name: str) -> None:

@@ -7,7 +7,13 @@ from ...errors import DataError
 from ..times import looks_dated
 from .format import CorpusFiles, FileFormat, Row
 from .ragged import RAGGED, is_ragged_header
-from .series_layout import ID_NAMES, TIME_NAMES, is_long_table, named_like
+from .series_layout import (
+    TIME_NAMES,
+    has_own_columns,
+    is_long_table,
+    named_like,
+    names_series,
+)
 from .series_rows import rows_of
 from .series_table import is_number, read_table, split_rows
 from .ucr import LABEL_FIRST, is_label_header
@@ -41,9 +47,13 @@ def _form(corpus: CorpusFiles) -> FileFormat:
         raise DataError(f"{corpus.name} is empty; expected a header line and rows of values")
     header, second = lines[0], lines[-1]
     are_numbers = all(map(is_number, header[1:]))
-    is_named = corpus.options.id is not None or named_like(header, ID_NAMES) is not None
-    if "series" in corpus.columns and not is_named and (are_numbers or is_label_header(header[0])):
-        return LABEL_FIRST
+    if "series" in corpus.columns and not names_series(header, corpus.options):
+        names = [cell.strip() for cell in header]
+        is_timed = named_like(names[:1], TIME_NAMES) is not None
+        if has_own_columns(names, corpus.options, "series") and (is_timed or not are_numbers):
+            return WIDE
+        if are_numbers or is_label_header(header[0]):
+            return LABEL_FIRST
     if is_long_table(header, corpus.options, corpus.columns, corpus.name):
         return LONG
     return RAGGED if _is_ragged(header, second) else WIDE

@@ -48,6 +48,12 @@ def test_months_step_by_the_calendar():
     assert found == pytest.approx([10 / 12, 11 / 12, 0, 1 / 12], abs=1e-6)
 
 
+def test_the_day_that_dates_a_month_does_not_matter():
+    for fact in ("month", "yearday", "monthday"):
+        expected = shares(fact, "2023-11-01", "M", n=4)
+        assert shares(fact, "2023-11-30", "ME", n=4) == pytest.approx(expected, abs=1e-6)
+
+
 def test_sines_come_before_cosines():
     codec = CalendarCodec(("hour", "weekday"), 0)
     [row] = codec.encode(series([1.0]))  # Monday, midnight

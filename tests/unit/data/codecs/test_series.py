@@ -94,7 +94,14 @@ class TestCategories:
     def test_unknown_and_missing_names(self):
         codec = SeriesCodec.fit([texts(["x"], ["y"])])
         encoded = codec.encode(texts(["z"], [None], ["y"]))
-        np.testing.assert_array_equal(encoded, [[0, 0], [NAN, NAN], [0, 1]])
+        np.testing.assert_array_equal(encoded, [[NAN, NAN], [NAN, NAN], [0, 1]])
+        assert codec.n_unknown(texts(["z"], [None], ["y"])) == {"a": 1}
+        assert codec.n_unknown(texts(["x"], [None])) == {}
+
+    def test_names_that_look_like_numbers(self):
+        """A column of names may have numbers alone in another file."""
+        codec = SeriesCodec.fit([texts(["1"], ["x"])])
+        np.testing.assert_array_equal(codec.encode(series([1.0, 2.0])), [[1, 0], [NAN, NAN]])
 
     def test_a_missing_number_among_text(self):
         codec = SeriesCodec.fit([texts(["x", "1"], ["y", None], ["y", "3"])])

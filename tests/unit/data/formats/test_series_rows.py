@@ -7,7 +7,7 @@ from format_rows import message_of
 from headway.data.config import Corpus
 from headway.data.formats import Note
 from headway.data.formats.read import read
-from headway.errors import ConfigError, DataError
+from headway.errors import DataError
 
 TARGET = ("target",)
 NAN = np.nan
@@ -31,149 +31,6 @@ def one(rows):
 
 def same(values, expected):
     return np.array_equal(values, np.array(expected, float), equal_nan=True)
-
-
-class TestGrid:
-    def test_a_wide_file(self, one):
-        row = one("date,a,b\n2020-01-01 00:00,1,2\n2020-01-01 01:00,3,4\n")
-        [target] = row.values
-        assert (target.name, target.columns, target.history) == ("", ("a", "b"), 0)
-        assert same(target.values, [[1, 2], [3, 4]])
-        assert (str(target.start), str(target.frequency)) == ("2020-01-01T00:00:00", "h")
-        assert (row.where, row.notes) == ("w.csv:2", (Note(FOUND.format("h")),))
-
-    def test_missing_times_are_steps_without_values(self, one):
-        row = one(wide(["2020-01-01,1", "2020-01-02,2", "2020-01-05,5", "2020-01-06,6"]))
-        assert same(row.values[0].values[:, 0], [1, 2, NAN, NAN, 5, 6])
-        assert row.notes[1:] == (Note("times without a row, after", 2, ("w.csv:3",)),)
-
-    def test_missing_values_are_counted_by_column(self, one):
-        cells = ["", "NA", "NaN", "null", "None", "-", "?", " 7 "]
-        lines = [f"2020-01-0{i},{cell},1" for i, cell in enumerate(cells, 1)]
-        row = one(wide(lines, "date,a,b"))
-        assert same(row.values[0].values[:, 0], [NAN] * 7 + [7])
-        places = ("w.csv:2", "w.csv:3", "w.csv:4")
-        assert row.notes[1:] == (Note("missing values in column 'a'", 7, places),)
-
-    def test_times_out_of_order_are_sorted(self, one):
-        row = one(wide(["2020-01-02,2", "2020-01-01,1", "2020-01-03,3"]))
-        assert same(row.values[0].values[:, 0], [1, 2, 3])
-        assert row.notes[0] == Note("rows earlier than the row before, sorted", 1, ("w.csv:3",))
-        assert row.where == "w.csv:3"
-
-    def test_month_ends_are_months(self, one):
-        row = one(wide(["2020-01-31,1", "2020-02-29,2", "2020-04-30,4"]))
-        [target] = row.values
-        assert (str(target.frequency), str(target.start)[:10]) == ("M", "2020-01-01")
-        assert same(target.values[:, 0], [1, 2, NAN, 4])
-
-    def test_weekdays(self, one):
-        row = one(wide(["2020-01-02,1", "2020-01-03,2", "2020-01-06,3", "2020-01-08,5"]))
-        assert str(row.values[0].frequency) == "B"
-        assert same(row.values[0].values[:, 0], [1, 2, 3, NAN, 5])
-
-    def test_integers(self, one):
-        row = one("time,a\n10,1\n20,2\n40,4\n")
-        [target] = row.values
-        assert (target.start, str(target.frequency)) == (10, "10step")
-        assert isinstance(target.start, int)
-        assert same(target.values[:, 0], [1, 2, NAN, 4])
-
-    def test_without_times_steps_are_numbered(self, one):
-        row = one("a,b\n1,2\n3,4\n", frequency="h")
-        [target] = row.values
-        assert (target.start, str(target.frequency)) == (0, "h")
-        assert same(target.values, [[1, 2], [3, 4]])
-        assert row.notes == (Note("no column of times: steps are numbered from 0"),)
-
-    def test_one_row_and_a_frequency(self, one):
-        [target] = one(wide(["2020-01-01,1"]), frequency="D").values
-        assert (len(target), str(target.frequency)) == (1, "D")
-
-
-class TestFrequencyGiven:
-    def test_times_are_rounded_down_and_averaged(self, one):
-        lines = ["2020-01-01 00:05,1", "2020-01-01 00:50,3", "2020-01-01 01:10,5"]
-        row = one(wide(lines), frequency="h")
-        [target] = row.values
-        assert (str(target.start), str(target.frequency)) == ("2020-01-01T00:00:00", "h")
-        assert same(target.values[:, 0], [2, 5])
-        assert row.notes == (Note("rows that share a step of h, averaged", 1, ("w.csv:3",)),)
-
-    def test_missing_values_are_no_part_of_the_average(self, one):
-        lines = ["2020-01-01 00:05,1", "2020-01-01 00:50,", "2020-01-02 01:10,"]
-        [target] = one(wide(lines), frequency="D").values
-        assert same(target.values[:, 0], [1, NAN])
-
-    def test_categories_are_those_of_the_last_row(self, one):
-        text = wide(["2020-01-01 00:05,1,x", "2020-01-01 00:50,3,y"], "date,a,kind")
-        row = one(text, ("target", "past"), target="a", past="kind", frequency="D")
-        assert row.values[1].values.tolist() == [["y"]]
-
-    def test_parts_of_a_second(self, one):
-        lines = ["2020-01-01 00:00:00.0,1", "2020-01-01 00:00:00.5,2", "2020-01-01 00:00:01.0,3"]
-        text = message_of(DataError, one, wide(lines))
-        assert text == (
-            "w.csv:3: the time has a part of a second, and steps are whole seconds; set frequency, "
-            'such as frequency = "s", to round times down'
-        )
-        [target] = one(wide(lines), frequency="s", repeated="mean").values
-        assert same(target.values[:, 0], [1.5, 3])
-
-    def test_what_does_not_fit(self, one):
-        text = message_of(ConfigError, one, wide(["2020-01-01,1"]), frequency="often")
-        assert text.startswith("frequency = 'often': expected a number and one of step, s, min")
-        text = message_of(ConfigError, one, wide(["2020-01-01,1"]), frequency="2step")
-        assert text == (
-            "frequency = '2step' is for times that are numbers; w.csv:2 has a date: write a unit "
-            'of time, such as "D"'
-        )
-
-
-class TestRepeated:
-    LINES = ("2020-01-01,1", "2020-01-02,2", "2020-01-02,4", "2020-01-03,3")
-
-    def test_an_error_by_default(self, one):
-        assert message_of(DataError, one, wide(self.LINES)) == (
-            "w.csv:4: the time 2020-01-02 is also that of w.csv:3, with other values; remove one, "
-            'or set repeated to "first", "last" or "mean"; if a column names the series of a row, '
-            "set id to it"
-        )
-        text = "unique_id,ds,y\na,1,1\na,1,2\n"
-        assert message_of(DataError, one, text).endswith('"first", "last" or "mean"')
-
-    def test_the_hour_of_the_clocks(self, one):
-        lines = [f"2020-10-25 0{hour}:00,{i}" for i, hour in enumerate([0, 1, 2, 2, 3])]
-        assert "(the hour that the clocks are set back?)" in message_of(DataError, one, wide(lines))
-
-    @pytest.mark.parametrize(
-        ("repeated", "value", "done"),
-        [
-            ("first", 2, "the first is kept"),
-            ("last", 4, "the last is kept"),
-            ("mean", 3, "averaged"),
-        ],
-    )
-    def test_as_the_corpus_says(self, one, repeated, value, done):
-        row = one(wide(self.LINES), repeated=repeated)
-        assert same(row.values[0].values[:, 0], [1, value, 3])
-        text = f"rows with a time that was there before, {done}"
-        assert row.notes[0] == Note(text, 1, ("w.csv:4",))
-
-    def test_three_rows_of_one_time(self, one):
-        lines = ["2020-01-01,1", "2020-01-01,2", "2020-01-01,6", "2020-01-02,0"]
-        for repeated, value in (("first", 1), ("last", 6), ("mean", 3)):
-            [target] = one(wide(lines), repeated=repeated).values
-            assert same(target.values[:, 0], [value, 0])
-
-    def test_equal_rows_are_left_out(self, one):
-        row = one(wide(["2020-01-01,1", "2020-01-01,1", "2020-01-02,2"]))
-        assert same(row.values[0].values[:, 0], [1, 2])
-        assert row.notes[0] == Note("rows equal to the row before, left out", 1, ("w.csv:3",))
-
-    def test_only_columns_that_are_read_count(self, one):
-        text = wide(["2020-01-01,1,x", "2020-01-01,1,y", "2020-01-02,2,z"], "date,a,b")
-        assert same(one(text, target="a").values[0].values[:, 0], [1, 2])
 
 
 class TestMissing:
@@ -219,12 +76,9 @@ class TestRefused:
         [
             ("inf", "'inf' in column 'a' is infinite; expected a finite number, or an empty cell"),
             ("-1e999", "'-1e999' in column 'a' is infinite"),
-            (
-                '"3,5"',
-                "'3,5' in column 'a' is no number; write a point for the decimal comma (1.5)",
-            ),
             ("much", "'much' in column 'a' is no number; correct it, or leave the cell empty if"),
             ("1_0", "'1_0' in column 'a' is no number"),
+            ('"3,500"', "'3,500' in column 'a' may be 3500 or 3.500; write one of these"),
         ],
     )
     def test_cells_that_are_no_numbers(self, one, cell, message):
@@ -232,10 +86,6 @@ class TestRefused:
             DataError, one, wide(["2020-01-01,1", "2020-01-02,2", f"2020-01-03,{cell}"])
         )
         assert text.startswith(f"w.csv:4: {message}")
-
-    def test_a_column_of_decimal_commas(self, one):
-        text = message_of(DataError, one, "date;a\n2020-01-01;1,5\n2020-01-02;2,5\n")
-        assert text.startswith("w.csv:2: '1,5' in column 'a' is no number; write a point")
 
     def test_a_time_that_is_none(self, one):
         text = message_of(DataError, one, wide(["2020-01-01,1", "x,2"]))
@@ -393,3 +243,80 @@ class TestHistory:
     def test_history_without_a_column(self, joined):
         text = message_of(DataError, joined, "date,b\n2020-01-01,1\n", wide(["2020-01-02,2"]))
         assert text == ("e.csv:1: no column 'a', which the later file has; the header has date, b")
+
+
+class TestDecimalCommas:
+    @pytest.mark.parametrize(
+        ("cells", "values"),
+        [
+            (["1,5", "2,25"], [1.5, 2.25]),
+            (["1.234,5", "-1.234.567", "12", ""], [1234.5, -1234567, 12, NAN]),
+            (["1 234,5", "1\u202f234", "1\u00a0234,75"], [1234.5, 1234, 1234.75]),
+            (["1.234", "1,5"], [1234, 1.5]),
+            (["1,234", "2,345"], [1.234, 2.345]),
+            (["1,5", "1e3", "NA"], [1.5, 1000, NAN]),
+        ],
+    )
+    def test_columns_of_a_file_with_semicolons(self, one, cells, values):
+        lines = [f"0{day}.05.2020;{cell}" for day, cell in enumerate(cells, 1)]
+        row = one(wide(lines, "Tag;a"))
+        assert same(row.values[0].values[:, 0], values)
+        assert Note("decimal commas in column 'a'") in row.notes
+
+    def test_quoted_ones_between_commas(self, one):
+        row = one(wide(['2020-01-01,"1,5"', "2020-01-02,2", '2020-01-03,"1.234,125"']))
+        assert same(row.values[0].values[:, 0], [1.5, 2, 1234.125])
+        assert Note("decimal commas in column 'a'") in row.notes
+
+    def test_a_header_may_be_missing(self, one):
+        [target] = one("01.05.2020;1,5\n02.05.2020;2,5\n").values
+        assert same(target.values, [[1.5], [2.5]])
+
+    def test_points_between_thousands_beside_decimal_commas(self, one):
+        row = one(wide(["2020-01-01;1.234;1,5", "2020-01-02;2.345;2"], "date;a;b"))
+        assert same(row.values[0].values, [[1234, 1.5], [2345, 2]])
+        text = "points between thousands in column 'a', as others have decimal commas"
+        assert Note(text) in row.notes
+
+    def test_points_alone(self, one):
+        row = one(wide(["2020-01-01;1.234;x", "2020-01-02;2.345;y"], "date;a;b"))
+        assert same(row.values[0].values, [[1.234], [2.345]])
+        assert Note("decimal points in column 'a'") in row.notes
+        row = one(wide(["2020-01-01;0.234;1,5", "2020-01-02;2.345;2"], "date;a;b"))
+        assert same(row.values[0].values, [[0.234, 1.5], [2.345, 2]])
+
+    @pytest.mark.parametrize(
+        ("cells", "message"),
+        [
+            (
+                ["1,5", "1.5"],
+                "w.csv:2: '1,5' in column 'a' has a decimal comma or groups of digits, and w.csv:3 "
+                "has '1.5'; write all numbers of a column in one way",
+            ),
+            (["1,5", "2,5", "x"], "w.csv:4: 'x' in column 'a' is no number; correct it"),
+            (["1,5", "2,5", "1,234.5"], "w.csv:4: '1,234.5' in column 'a' is no number"),
+        ],
+    )
+    def test_contradictions(self, one, cells, message):
+        lines = [f"2020-01-0{day};{cell}" for day, cell in enumerate(cells, 1)]
+        assert message_of(DataError, one, wide(lines, "date;a")).startswith(message)
+
+    def test_thousands_are_not_taken_for_decimals(self, one):
+        lines = ["2020-01-01,900", '2020-01-02,"1,100"', '2020-01-03,"12,500"']
+        assert message_of(DataError, one, wide(lines)) == (
+            "w.csv:3: '1,100' in column 'a' may be 1100 or 1.100; write one of these"
+        )
+        tabs = [line.replace(",", "\t", 1).replace('"', "") for line in lines]
+        assert "w.csv:3: '1,100'" in message_of(DataError, one, wide(tabs, "date\ta"))
+
+    def test_beside_categories_and_as_labels(self, one):
+        text = wide(["2020-01-01;1;1,5;red", "2020-01-02;2;2,5;blue"], "date;a;b;c")
+        row = one(text, ("target", "past"), target="a", past=["b", "c"])
+        assert row.values[1].values.tolist() == [["1.5", "red"], ["2.5", "blue"]]
+
+    def test_a_history_decides_too(self, rows, tmp_path):
+        (tmp_path / "h.csv").write_text("date;a\n2020-01-01;1,5\n")
+        [row] = rows(
+            "w.csv", "date;a\n2020-01-02;1.234\n2020-01-03;2.345\n", TARGET, history="h.csv"
+        )
+        assert same(row.values[0].values[:, 0], [1.5, 1234, 2345])
