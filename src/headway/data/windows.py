@@ -134,6 +134,12 @@ class Windows:
         channel, number = np.divmod(within, self._counts[series])
         return Places(series, channel, self._firsts[series] + number * self.size.stride)
 
+    def share_before(self, places: Places) -> np.ndarray:
+        """The share of the windows of its series and channel that come before each window (n,)."""
+        number = (places.first - self._firsts[places.series]) / self.size.stride
+        share: np.ndarray = number / self._counts[places.series]
+        return share
+
     def take(self, places: Places, history: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The targets' columns over some windows, as precise as stored, and which steps exist.
 

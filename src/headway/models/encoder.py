@@ -138,9 +138,8 @@ class EncoderConfig(EncoderSettings):
     input: VectorInputConfig | None = None
     """For vectors in place of tokens: how the model reads them."""
     shortcut: bool | None = None
-    """For forecasts: adds a linear function of the window to the output. Training starts with the
-    ridge regression of the training windows, and the layers learn what it lacks. Default: true, if
-    a window has at most 8,192 inputs for it."""
+    """For forecasts: adds the ridge regression of the training windows to the output, so that the
+    layers learn what it lacks. Default: true, if a window has at most 8,192 inputs for it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -483,7 +483,8 @@ class Forecast(Task):
         """Batches of all windows."""
         windows: Any = store
         for indices in window_batches(windows, EVALUATED):
-            yield self.batch(store, indices)
+            when = windows.share_before(windows.places(indices))
+            yield {**self.batch(store, indices), "when": torch.from_numpy(when)}
 
 
 def _check_steps(series: Series, first: Series) -> None:
