@@ -22,6 +22,7 @@ from .data.config import (
     learned_from,
     reads_series,
 )
+from .data.kept_form import KeptForm, with_kept_form
 from .errors import ConfigError, RunError
 from .models import FAMILIES
 from .models.finetuning import FinetuneConfig
@@ -124,19 +125,24 @@ class RunConfig:
             self._check_dropout()
             self._check_positions()
 
-    def with_held_out(self) -> "tuple[RunConfig, str | None]":
-        """The settings with validation data, held out of the training data if there are none.
+    def with_held_out(self) -> "tuple[RunConfig, tuple[str, ...]]":
+        """The settings with the form of times that the training data show, and validation data.
+
+        Validation data are held out of the training data if the run file names none.
 
         Returns:
-            Also the line that reports it; None if the run file names its own.
+            Also the lines that report it.
         """
         task, root = self.make_task(), Path(self.data.root or ".")
         columns = task.columns_of(learned_from(self.data), root)
-        held_out = task.hold_out(self.data, columns, root, self.seed)
+        kept = KeptForm(self.data)
+        if reads_series(columns):
+            kept = with_kept_form(self.data, columns, root)
+        held_out = task.hold_out(kept.data, columns, root, self.seed)
         if held_out is None:
-            return self, None
+            return replace(self, data=kept.data), kept.lines
         try:
-            return replace(self, data=held_out.data), held_out.line
+            return replace(self, data=held_out.data), (*kept.lines, held_out.line)
         except ValueError as error:
             problem = held_out.line.removeprefix("warning: ")
             raise ConfigError(f"{problem}; {error}") from None

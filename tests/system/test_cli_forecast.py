@@ -359,11 +359,11 @@ class TestFilesThatAreRead:
     @pytest.mark.parametrize("text", ["NaN", "", "NA"])
     def test_missing_values_are_counted_and_placed(self, trained, text):
         said = trained(lines_of(edit=cell(50, text)))
-        assert "train: 1 missing values in column 'load' (x.csv:52)" in said
+        assert "train: 1 missing value in column 'load' (x.csv:52)" in said
 
     def test_times_out_of_order_are_sorted(self, trained, headway):
         said = trained(lines_of(edit=lambda rows: [*rows[:50], *rows[51:60], rows[50], *rows[60:]]))
-        assert "train: 1 rows earlier than the row before, sorted (x.csv:61)" in said
+        assert "train: 1 row earlier than the row before, sorted (x.csv:61)" in said
         sorted_scores = headway("evaluate", "x", "--json")[1]
         trained(lines_of())
         assert headway("evaluate", "x", "--json")[1] == sorted_scores

@@ -56,6 +56,7 @@ def forecast(
 
     Example: headway forecast runs/mine sales.csv --horizon 14
     """
+    from ..data.formats.format import WARNING
     from ..inference.forecaster import NO_INTERVALS, Forecaster
     from ..inference.load import load_for
     from ..inference.series_files import corpora_of, read_series
@@ -69,7 +70,12 @@ def forecast(
     for corpus in corpora:
         series = read_series(corpus, model.task.codecs, root)
         for note in series.notes:
-            warn(str(note))
+            warn(str(note).removeprefix(WARNING))
+        if model.misses_dates(series.rows):
+            warn(
+                f"{corpus.file} has no times, and the training data have dates: the steps of the "
+                "forecast are numbered; add a column of times for dates"
+            )
         forecasts += model.forecast(series.rows, horizon, series.places)
     if model.ensemble_members:
         warn(NO_INTERVALS)

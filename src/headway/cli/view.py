@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ConfigError, DataError
-from .options import Json, Run, Threads, Weights, refuse_options, set_threads, whole
+from .options import Json, Run, Threads, Weights, refuse_options, set_threads, warn, whole
 from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from .translate import GlossaryFile, Prefix
 
@@ -200,7 +200,10 @@ def _inspect_window(
     from ..inference.series_files import corpora_of, read_series
 
     [corpus, *_], root = corpora_of(model.config.data, file)
-    rows = read_series(corpus, model.task.codecs, root).rows
+    found = read_series(corpus, model.task.codecs, root)
+    for text in found.warnings:
+        warn(text)
+    rows = found.rows
     names = [row["target"].name for row in rows]
     usual = f"-{model.task.config.horizon}" if file is None else None
     result: SeriesInspection = model.inspect(

@@ -11,6 +11,7 @@ OTHER_NAMES = {
     "target": ("tgt", "trg"),
     "block": ("block_size", "context_length"),
     "valid": ("dev", "validation"),
+    "day_first": ("dayfirst",),
     "text": ("sentence", "sentence1", "premise"),
     "text2": ("sentence2", "hypothesis"),
     "words": ("tokens",),

@@ -124,16 +124,26 @@ class Corpus:
     `item_id` or `series_id`."""
 
     time: str | int | list[str] | None = None
-    """Series: the column of the time, or those of its parts (`["year", "month", "day", "hour"]`).
+    """Series: the column of the time, or those of its parts in order (`["year", "month", "day"]`).
     Default: `ds`, `timestamp`, `date`, `datetime` or `time` (or `date` and `time` together), or
     columns named like parts, or the first column of dates; without any, steps are numbered."""
 
+    day_first: bool | None = None
+    """Series: whether dates such as `3/5/2024` are 3 May (`true`) or 5 March (`false`). By default
+    a number above 12 shows it, or else the order whose times are more regular is taken. The run
+    keeps the order, and reads every later file by it."""
+
     frequency: str | None = None
     """Series: the step of time, such as `15min`, `h`, `D`, `B` (weekdays), `W`, `M`, `Q` or `Y`;
-    times are then rounded down to it, and values that share a step are averaged. By default it is
-    inferred from the times, all of which must be a whole number of steps apart. Months, quarters
-    and years keep the day on which all times are; otherwise they are dated on the first day, or as
-    `ME` (last day), `BME` (last weekday) or `M-15` say. `W-SUN` is weeks that end on Sunday."""
+    times are then rounded down to it, and values that share a step are joined (`aggregate`). By
+    default it is inferred from the times, all of which must be a whole number of steps apart.
+    Months, quarters and years keep the day on which all times are; otherwise they are dated on the
+    first day, or as `ME` (last day), `BME` (last weekday) or `M-15` say. `W-SUN` is weeks that
+    end on Sunday."""
+
+    aggregate: Literal["mean", "sum"] | None = None
+    """Series with a `frequency`: how values to forecast that share a step are joined: their `mean`
+    (the default) or their `sum`. Other columns are averaged."""
 
     missing: Literal["mask", "fill", "error"] | None = None
     """Series: the treatment of missing values. `mask` (the default): they stay missing, and neither
@@ -172,7 +182,9 @@ class Corpus:
     """Passes over the corpus in an epoch: 2.0 is two, 0.5 a different half of it each epoch."""
 
 
-READING_FIELDS = ("id", "time", "frequency", "missing", "repeated", "history")
+READING_FIELDS = (
+    *("id", "time", "day_first", "frequency", "aggregate", "missing", "repeated", "history"),
+)
 """The fields of a corpus that say how series are read."""
 NO_COLUMNS = ("file", "format", "part", "split", "separator", "inner", "weight", *READING_FIELDS)
 COLUMNS = tuple(field.name for field in fields(Corpus) if field.name not in NO_COLUMNS)

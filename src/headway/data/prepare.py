@@ -56,7 +56,7 @@ CHUNK_AMOUNT = 4 << 20  # characters, or numbers
 LATER = (
     *("text", "text2", "label", "value", "words", "tags", "question", "context", "answers"),
     *("part", "split", "past", "known", "static", "series"),
-    *("id", "time", "frequency", "missing", "repeated", "history"),
+    *("id", "time", "day_first", "frequency", "aggregate", "missing", "repeated", "history"),
 )
 
 
@@ -179,7 +179,11 @@ class _Job:
         fields = asdict(corpus) | {"format": form, "weight": None}
         if parts_are_steps(self.columns):  # stored whole: parts in time are views
             fields["part"] = None
-        return {name: value for name, value in fields.items() if value or name not in LATER}
+        return {
+            name: value
+            for name, value in fields.items()
+            if value or value is False or name not in LATER
+        }
 
     def format(self, corpus: Corpus) -> str:
         return format_for(corpus, self.columns)

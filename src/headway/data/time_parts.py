@@ -16,7 +16,7 @@ from .codecs.series import Clock
 from .config import Corpus, DataConfig, as_corpora
 from .frequency import Frequency
 from .held_out import DividedData
-from .times import TimeProblem, parse_times
+from .times import TimeProblem, parse_times, time_texts
 
 SHARES = (0.7, 0.1, 0.2)
 HORIZONS = 2
@@ -192,9 +192,15 @@ def _step_of_date(date: str, length: int, clock: Clock) -> int:
 
 def _time_of(date: str, setting: str) -> np.datetime64:
     try:
-        [time] = parse_times([date]).times
+        parsed = parse_times([date])
     except TimeProblem as error:
         raise ConfigError(f"{setting}: {error}") from None
+    [time] = parsed.times
+    if parsed.other is not None:
+        one, two = time_texts(parsed.times)[0], time_texts(parsed.other)[0]
+        raise ConfigError(
+            f"{setting}: {date!r} may begin with the day or the month; write it as {one} or {two}"
+        )
     if not isinstance(time, np.datetime64):
         raise ConfigError(f"{setting}: {date!r} is no date; expected one such as 2013-01-01")
     return time

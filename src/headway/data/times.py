@@ -1,6 +1,7 @@
 """Times from text: the form is chosen for a whole column, and every value must have it.
 
-Clocks are local: the offset of a time zone is dropped, and one that changes is refused.
+Clocks are local: the offset of a time zone is dropped, and one that changes is refused. Which of
+two orders fits a column better if both are possible, `date_order` decides.
 """
 
 import re
@@ -52,15 +53,23 @@ class ParsedTimes:
     Attributes:
         notes: decisions that the text alone does not show.
         fraction: the position of the first time with a part of a second, which is left out.
+        day_first: whether the day comes before the month; None if the form has one order alone.
+        other: the times with the day first, if they fit that as well as the month first, in which
+            they are read.
     """
 
     times: np.ndarray
     notes: tuple[str, ...] = ()
     fraction: int | None = None
+    day_first: bool | None = None
+    other: np.ndarray | None = None
 
 
-def parse_times(texts: Sequence[str]) -> ParsedTimes:
+def parse_times(texts: Sequence[str], day_first: bool | None = None) -> ParsedTimes:
     """The times of a column of text.
+
+    Args:
+        day_first: the order of day and month, if it is known; None is the one that fits.
 
     Raises:
         TimeProblem: a value has another form than the first, or none.
@@ -70,14 +79,15 @@ def parse_times(texts: Sequence[str]) -> ParsedTimes:
         positions.setdefault(text, i)
     distinct = [text.strip() for text in positions]
     try:
-        parsed = _parse_distinct(distinct)
+        parsed = _parse_distinct(distinct, day_first)
     except TimeProblem as problem:
         raise TimeProblem(list(positions.values())[problem.index], str(problem)) from None
     numbers = {text: i for i, text in enumerate(positions)}
     order = np.fromiter(map(numbers.__getitem__, texts), np.int64, len(texts))
     fraction = parsed.fraction
     first = None if fraction is None else list(positions.values())[fraction]
-    return ParsedTimes(parsed.times[order], parsed.notes, first)
+    other = None if parsed.other is None else parsed.other[order]
+    return ParsedTimes(parsed.times[order], parsed.notes, first, parsed.day_first, other)
 
 
 def looks_dated(text: str) -> bool:
@@ -105,6 +115,25 @@ def parse_parts(parts: Mapping[str, Sequence[str]]) -> ParsedTimes:
     return ParsedTimes(_dated(columns, lambda i: " ".join(texts[i] for texts in parts.values())))
 
 
+def parse_ordered_parts(columns: Sequence[Sequence[str]]) -> ParsedTimes | None:
+    """The times of columns of year, month, day, hour, ... in this order, with names of any kind.
+
+    None if a column is not of whole numbers in the range of its part.
+    """
+    ranges = (_YEARS, (1, 12), (1, 31), (0, 24), (0, 59), (0, 59))
+    if len(columns) > len(PARTS):
+        return None
+    numbers = {}
+    for name, texts, (least, most) in zip(PARTS, columns, ranges, strict=False):
+        try:
+            numbers[name] = _whole_numbers(texts, name)
+        except TimeProblem:
+            return None
+        if not _within(numbers[name], least, most):
+            return None
+    return ParsedTimes(_dated(numbers, lambda i: " ".join(texts[i] for texts in columns)))
+
+
 def _whole_numbers(texts: Sequence[str], name: str) -> np.ndarray:
     texts = [text.strip() for text in texts]
     for i, text in enumerate(texts):
@@ -113,7 +142,7 @@ def _whole_numbers(texts: Sequence[str], name: str) -> np.ndarray:
     return np.array([int(text.partition(".")[0]) for text in texts], np.int64)
 
 
-def _parse_distinct(texts: list[str]) -> ParsedTimes:
+def _parse_distinct(texts: list[str], day_first: bool | None) -> ParsedTimes:
     for i, text in enumerate(texts):
         if not text:
             raise TimeProblem(i, "the time is empty; fill it in, or remove the row")
@@ -124,7 +153,7 @@ def _parse_distinct(texts: list[str]) -> ParsedTimes:
         return _numbers(texts)
     form = next((form for form in _DATE_FORMS.values() if form.fullmatch(texts[0])), None)
     if form is not None:
-        return _dates(texts, _fields(form, texts, joined))
+        return _dates(texts, _fields(form, texts, joined), day_first)
     for month_form in _MONTH_FORMS.values():
         if month_form.fullmatch(texts[0]):
             return ParsedTimes(_calendar(texts, _fields(month_form, texts, joined)))
@@ -177,25 +206,33 @@ def _within(numbers: np.ndarray, least: int, most: int) -> bool:
     return bool(((numbers >= least) & (numbers <= most)).all())
 
 
-def _dates(texts: list[str], fields: dict[str, Sequence[str]]) -> ParsedTimes:
+def _dates(
+    texts: list[str], fields: dict[str, Sequence[str]], day_first: bool | None
+) -> ParsedTimes:
     """Dates with or without a clock."""
     notes = []
     numbers: dict[str, np.ndarray] = {}
     for name in ("first", "other", *PARTS):
         if name in fields:
             numbers[name] = _as_numbers(fields[name])
-    if "first" in fields:
-        is_day_first, note = _order(numbers["first"], numbers["other"], texts)
-        notes += [note] if note else []
-        names = ("day", "month") if is_day_first else ("month", "day")
-        numbers |= {names[0]: numbers.pop("first"), names[1]: numbers.pop("other")}
     if any(fields["half"]):
         numbers["hour"] = _hours(texts, numbers["hour"], fields["half"])
     if zone := _zone(texts, fields):
         notes.append(f"the time zone {zone} is left out")
-    times = _dated(numbers, lambda i: texts[i])
     fractions = (i for i, digits in enumerate(fields["fraction"]) if digits.strip("0"))
-    return ParsedTimes(times, tuple(notes), next(fractions, None))
+    fraction = next(fractions, None)
+    if "first" not in fields:
+        is_dotted = "mark" not in fields and "." in texts[0].partition(" ")[0]
+        times = _dated(numbers, lambda i: texts[i])
+        return ParsedTimes(times, tuple(notes), fraction, True if is_dotted else None)
+    first, other = numbers.pop("first"), numbers.pop("other")
+    shown = _shown_order(first, other, texts, day_first)
+    month, day = (other, first) if shown else (first, other)
+    times = _dated({**numbers, "month": month, "day": day}, lambda i: texts[i])
+    swapped = None
+    if shown is None and (first != other).any():
+        swapped = _dated_or_none({**numbers, "month": other, "day": first})
+    return ParsedTimes(times, tuple(notes), fraction, shown, swapped)
 
 
 def _as_numbers(digits: Sequence[str]) -> np.ndarray:
@@ -204,9 +241,24 @@ def _as_numbers(digits: Sequence[str]) -> np.ndarray:
     return np.array(digits).astype(np.int64)
 
 
-def _order(first: np.ndarray, other: np.ndarray, texts: list[str]) -> tuple[bool, str | None]:
-    """Whether the day comes before the month, and a note if nothing shows it."""
+def _shown_order(
+    first: np.ndarray, other: np.ndarray, texts: list[str], day_first: bool | None
+) -> bool | None:
+    """Whether the day comes before the month; None if no number above 12 shows it.
+
+    Args:
+        day_first: the order that is known already.
+    """
     is_first, is_other = first > 12, other > 12
+    if day_first is not None and (wrong := is_other if day_first else is_first).any():
+        i = int(wrong.argmax())
+        usual = "day, month, year" if day_first else "month, day, year"
+        raise TimeProblem(
+            i,
+            f"{texts[i]!r} has {max(first[i], other[i])} as its month: dates are read as {usual}, "
+            f"as set by day_first = {str(day_first).lower()} or as in the training data; write "
+            "all dates in that order, or such as 2016-07-01",
+        )
     if is_first.any() and is_other.any():
         i, j = int(is_first.argmax()), int(is_other.argmax())
         raise TimeProblem(
@@ -214,10 +266,9 @@ def _order(first: np.ndarray, other: np.ndarray, texts: list[str]) -> tuple[bool
             f"{texts[i]!r} has the day first and {texts[j]!r} the month; write all times in one "
             "form, such as 2016-07-01",
         )
-    if is_first.any():
-        return True, None
-    note = f"times such as {texts[0]} are read as month, day, year: no first number is above 12"
-    return False, None if is_other.any() else note
+    if day_first is not None:
+        return day_first
+    return True if is_first.any() else False if is_other.any() else None
 
 
 def _hours(texts: list[str], hours: np.ndarray, halves: Sequence[str]) -> np.ndarray:

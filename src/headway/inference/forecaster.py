@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arguments import checked
+from ..config.messages import counted
 from ..data.config import Corpus, learned_from
 from ..data.frequency import Frequency
 from ..data.series import Series
@@ -140,7 +141,7 @@ class Forecaster(TrainedModel):
         """Scores of every window of a test set, beside those of the floors."""
         names = list(options.metrics or ())
         self.check_metrics(names)
-        windows, n_series = self._test_windows(corpora, root)
+        windows, n_series, found = self._test_windows(corpora, root)
         errors = Backtest(
             self.task,
             {OWN: self.model, **self.floors()},
@@ -167,14 +168,15 @@ class Forecaster(TrainedModel):
                 "metrics": scores_to_dict(own),
                 "floors": {model: scores_to_dict(each) for model, each in scores.items()},
             },
-            f"{n:,} windows of {n_series:,} series, {self.task.config.horizon} steps ahead",
+            f"{counted(n, 'window')} of {n_series:,} series, "
+            f"{counted(self.task.config.horizon, 'step')} ahead",
             notes=[
                 *floor_lines(own, scores),
                 *note_of_short_histories(
                     errors[OWN].by_window["origin"], self.task.inputs.facts.season
                 ),
             ],
-            warnings=warnings_of_floors(own, scores),
+            warnings=[*found, *warnings_of_floors(own, scores)],
             remarks=[NO_INTERVALS] if self.ensemble_members else [],
             digits=DIGITS,
             significant=DIGITS,
@@ -186,7 +188,7 @@ class Forecaster(TrainedModel):
     def time_evaluation(
         self, corpora: Sequence[Corpus], root: Path, metric: str, tokenized: bool
     ) -> TimedEvaluation:
-        windows, _ = self._test_windows(corpora, root)
+        windows, *_ = self._test_windows(corpora, root)
         backtest = Backtest(self.task, {OWN: self.model}, windows, None, metric == "owa")
         errors, seconds = timed(backtest.run)
         score = self._score(metric, errors[OWN])
@@ -194,18 +196,21 @@ class Forecaster(TrainedModel):
             lambda chosen: score, len(windows), "windows", len(windows) / seconds, "windows"
         )
 
-    def _test_windows(self, corpora: Sequence[Corpus], root: Path) -> tuple[Windows, int]:
-        """The windows of a test set, and the number of its series."""
+    def _test_windows(
+        self, corpora: Sequence[Corpus], root: Path
+    ) -> tuple[Windows, int, list[str]]:
+        """The windows of a test set, the number of its series, and what is doubtful in them."""
         rows: list[Any] = []
-        sizes = []
+        sizes, found = [], []
         for corpus in corpora:
             series = read_series(corpus, self.task.codecs, root)
             self.check(series.rows, series.places, 0)
             rows += series.rows
             sizes.append(len(series.rows))
+            found += series.warnings
         training = learned_from(self.config.data)
         windows, _ = self.task.windows(self.in_memory(rows), sizes, corpora, training=training)
-        return windows, len(rows)
+        return windows, len(rows), list(dict.fromkeys(found))
 
     def public_info(self) -> dict[str, Any]:
         covariates = [
@@ -312,6 +317,13 @@ class Forecaster(TrainedModel):
                 f"{where}: the steps are {target.frequency} long; expected {trained}, as in the "
                 "training data: give values at these steps, or train on the others"
             )
+
+    def misses_dates(self, rows: Sequence[SeriesRow]) -> bool:
+        """Whether some series have numbered steps, and the training data had dates."""
+        corpus = corpus_like(self.config.data)
+        is_inferred = corpus.frequency is None and self.task.inputs.facts.frequency[-4:] != "step"
+        is_dated = is_inferred or corpus.time is not None
+        return is_dated and any(row["target"].times.dtype.kind != "M" for row in rows)
 
     def with_trained_steps(self, row: Mapping[str, Series]) -> Mapping[str, Series]:
         """A row with the step of the training data: a few days do not show that they are weekdays.

@@ -21,7 +21,7 @@ from ..data.config import (
     learned_from,
 )
 from ..data.formats import FORMATS
-from ..data.formats.format import CorpusFiles, Note, Row, SeriesOptions, add_notes
+from ..data.formats.format import WARNING, CorpusFiles, Note, Row, SeriesOptions, add_notes
 from ..data.formats.read import options_of, read
 from ..data.formats.series_rows import rows_of
 from ..data.formats.series_table import Cells, SeriesTable
@@ -50,9 +50,14 @@ class SeriesFile:
     places: list[str]
     notes: list[Note]
 
+    @property
+    def warnings(self) -> list[str]:
+        """The notes that question the data, as the text of a warning."""
+        return [str(note).removeprefix(WARNING) for note in self.notes if note.is_warning]
+
 
 def read_series(corpus: Corpus, codecs: Mapping[str, Codec], root: Path) -> SeriesFile:
-    """The series of a corpus, with the notes that count something, such as missing values.
+    """The series of a corpus, with the notes that count something or warn.
 
     Args:
         codecs: of the columns of the data. A file has them in any order, and may have others.
@@ -61,7 +66,7 @@ def read_series(corpus: Corpus, codecs: Mapping[str, Codec], root: Path) -> Seri
     notes: dict[str, Note] = {}
     for row in rows:
         add_notes(notes, row.notes)
-    found = [note for note in notes.values() if note.count]
+    found = [note for note in notes.values() if note.count or note.is_warning]
     series, places = _by_column(rows, tuple(codecs), str(corpus.file))
     return SeriesFile(series, places, [*found, *_unknown_categories(series, codecs)])
 
@@ -157,6 +162,7 @@ def text_series(
             options=replace(options, most_steps=most_steps),
         )
         rows = list(FORMATS[TABLE].read(files))
+        _refuse_guess(rows, name)
     return _by_column(rows, list(codecs), name)
 
 
@@ -167,6 +173,7 @@ def list_series(
     columns: Mapping[str, Mapping[str, Sequence[Cell]]],
     frequency: str | None,
     most_steps: int,
+    day_first: bool | None = None,
 ) -> SeriesRow:
     """The series of plain lists.
 
@@ -175,6 +182,7 @@ def list_series(
         times: of the longest column; None numbers the steps.
         columns: the values by name, for each column of the data. None is a missing value; the
             other columns end before those that are known in the future.
+        day_first: the order of day and month in the training data, if they show one.
 
     Raises:
         DataError: the lists do not fit each other, or hold something else.
@@ -192,12 +200,26 @@ def list_series(
         header, cells = [TIMES, *header], [[str(time) for time in times], *cells]
     table = SeriesTable(header, cells, [(f"{where}: value ", np.arange(1, n_steps + 1))])
     options = SeriesOptions(
-        time=None if times is None else TIMES, frequency=frequency, most_steps=most_steps
+        time=None if times is None else TIMES,
+        day_first=day_first,
+        frequency=frequency,
+        most_steps=most_steps,
     )
     entries = {column: list(group) for column, group in columns.items()}
     [row] = rows_of(table, entries, options, is_long=False)
+    _refuse_guess([row], where)
     series = zip(columns, row.values, strict=True)
     return {column: replace(value, name=name) for column, value in series}
+
+
+def _refuse_guess(rows: Sequence[Row], name: str) -> None:
+    """Refuses dates of a request that fit two orders: it has no room for a warning."""
+    facts = rows[0].facts if rows else None
+    if facts is not None and facts.order is not None and facts.order.is_guess:
+        raise DataError(
+            f"{name}: the dates may begin with the day or the month, and the training data show "
+            "neither; write dates such as 2024-05-03"
+        )
 
 
 def _cells(values: Sequence[Cell], n_steps: int) -> Cells:

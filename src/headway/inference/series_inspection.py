@@ -29,7 +29,7 @@ from ..inspection.series import (
 from ..models import FAMILIES
 from ..tasks.forecast_inputs import CALENDAR
 from ..tasks.inputs import Inputs
-from .series_files import SeriesRow
+from .series_files import SeriesRow, corpus_like
 
 if TYPE_CHECKING:
     from .forecaster import Forecaster
@@ -57,7 +57,7 @@ def inspect_series(
     single = model.single_model("looking inside")
     number = column_number(model.task.inputs.target.names, column)
     model.check([row], None, 0)  # the true values too
-    first = first_step(row["target"], at)
+    first = first_step(row["target"], at, corpus_like(model.config.data).day_first)
     before = replace(row["target"], values=row["target"].values[:first])
     model.check([{**row, "target": before}], None, model.task.config.horizon)
     row = model.with_trained_steps(row)
@@ -116,12 +116,16 @@ def column_number(names: Sequence[str], column: str | None) -> int:
     return names.index(column)
 
 
-def first_step(target: Series, at: At) -> int:
-    """The number of the step at which a forecast begins."""
+def first_step(target: Series, at: At, day_first: bool | None = None) -> int:
+    """The number of the step at which a forecast begins.
+
+    Args:
+        day_first: the order of day and month in the training data, if they show one.
+    """
     n = len(target)
     if at is None:
         return n
-    first = n + int(at) if _counts(at) else _step_of(target, str(at))
+    first = n + int(at) if _counts(at) else _step_of(target, str(at), day_first)
     if not 1 <= first <= n:
         times = time_texts(target.frequency.times(target.start, 1, n))
         raise DataError(
@@ -137,12 +141,18 @@ def _counts(at: int | str) -> bool:
     return text.startswith("-") and text[1:].isdecimal()
 
 
-def _step_of(target: Series, at: str) -> int:
+def _step_of(target: Series, at: str, day_first: bool | None) -> int:
     """The step of a time, or the one after it if it is between two."""
     try:
-        [time] = parse_times([at]).times
+        parsed = parse_times([at], day_first)
     except TimeProblem as problem:
         raise DataError(f"the beginning of the forecast: {problem}") from None
+    [time] = parsed.times
+    if parsed.other is not None:
+        raise DataError(
+            f"a forecast cannot begin at {at}, which may begin with the day or the month; write it "
+            f"as {time_texts(parsed.times)[0]} or {time_texts(parsed.other)[0]}"
+        )
     if isinstance(time, np.datetime64) != isinstance(target.start, np.datetime64):
         expected = "a date" if isinstance(target.start, np.datetime64) else "a number"
         raise DataError(f"a forecast cannot begin at {at}: the times are {expected} each")

@@ -10,7 +10,7 @@ from ..data.frequency import Frequency
 from ..data.series import Series
 from ..inference.forecaster import Forecaster
 from ..inference.predictor import SequencePredictor
-from ..inference.series_files import Cell, SeriesRow, list_series, text_series
+from ..inference.series_files import Cell, SeriesRow, corpus_like, list_series, text_series
 from .engine import LABELLED, SeriesItem
 from .limits import InvalidRequest, Limits, as_invalid_request, check_number
 from .schema import SeriesInput, Steps
@@ -82,7 +82,13 @@ class SeriesRequests:
                 raise InvalidRequest(f"this model has no {column} covariates", f"{field}.{column}")
         with as_invalid_request(field):
             row: SeriesRow = list_series(
-                one.name, field, one.times, chosen, one.frequency, self.limits.steps
+                one.name,
+                field,
+                one.times,
+                chosen,
+                one.frequency,
+                self.limits.steps,
+                corpus_like(self.trained.config.data).day_first,
             )
         return SeriesItem(field, row)
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..config.messages import counted
 from ..data.codecs.codec import Codec
 from ..data.codecs.series import SeriesCodec, SeriesFit, clock_of
 from ..data.codecs.text import TextConfig
@@ -284,8 +285,9 @@ class Forecast(Task):
         steps = int((spans[:, 1] - spans[:, 0]).max(initial=0))
         return (
             f"data.{key}: no window of forecast.horizon = {self.config.horizon} steps and one step "
-            f"before them: the longest series has {longest} steps, and at most {max(steps, 0)} are "
-            "in this part; lower the horizon, give longer series, or change forecast.split"
+            f"before them: the longest series has {counted(longest, 'step')}, and at most "
+            f"{max(steps, 0)} {'is' if steps == 1 else 'are'} in this part; lower the horizon, "
+            "give longer series, or change forecast.split"
         )
 
     def windows_at(
@@ -333,7 +335,8 @@ class Forecast(Task):
                 are = "is" if n == 1 else "are"
                 yield f"{n} series {are} constant in the training data: {', '.join(names)}{more}"
         if n_short := int((~windows.is_used).sum()):
-            yield f"{n_short} series are too short for a window and are not used"
+            verb = "is" if n_short == 1 else "are"
+            yield f"{n_short:,} series {verb} too short for a window and {verb} not used"
 
     def leak_check(self, held_out: Mapping[str, Sequence[Corpus]], root: Path) -> None:
         """None: training and test are often parts of one row."""

@@ -4,7 +4,7 @@ Each part of a run is read if it exists, else made. Starting and resuming theref
 and a kill at any moment loses at most the work since the last checkpoint.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -36,11 +36,11 @@ def make_run(config: RunConfig, out: str | Path, display: Display | None = None)
     """
     config = _inherited(with_absolute_root(config, Path.cwd()))
     _check_extras(config)
-    config, held_out = config.with_held_out()
+    config, lines = config.with_held_out()
     with processes() as group:
         run = _together(group, lambda: _create(Path(out), config), lambda: RunDir.open(out))
         try:
-            _run(run, config, group, display, inexact=False, held_out=held_out)
+            _run(run, config, group, display, inexact=False, lines=lines)
         except (ConfigError, DataError):
             # A mistake in the run file or the data, before there is anything to keep: the same
             # command must work once it is fixed.
@@ -142,15 +142,15 @@ def _run(
     group: Processes,
     display: Display | None,
     inexact: bool,
-    held_out: str | None = None,
+    lines: Sequence[str] = (),
 ) -> None:
     display = display if display is not None and group.is_first else Silent()
     with run.lock() if group.is_first else nullcontext():
         if inexact and group.is_first:
             run.record_facts(current_environment(config.device))
         context = TrainingContext(run, config, group, display)
-        if held_out is not None:
-            context.note("Data", held_out)
+        for line in lines:
+            context.note("Data", line)
         task = prepare_codecs(context)
         training, validation = prepare_data(context, task, inexact)
         if FAMILIES[config.model.family].learns == "counting":

@@ -309,7 +309,7 @@ class TestNotes:
 
     def test_few_places_are_all_shown(self, noted):
         text = "".join(f"2024-01-{day:02d},{'' if day == 2 else day}\n" for day in range(1, 5))
-        assert noted(text).report()[-1] == "1 missing values in column 'a' (0.csv:3)"
+        assert noted(text).report()[-1] == "1 missing value in column 'a' (0.csv:3)"
 
     def test_nothing_to_note(self, noted):
         text = "".join(f"2024-01-{day:02d},{day}\n" for day in range(1, 5))

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.times import ParsedTimes, TimeProblem, looks_dated, parse_parts, parse_times
+from headway.data.times import (
+    ParsedTimes,
+    TimeProblem,
+    looks_dated,
+    parse_ordered_parts,
+    parse_parts,
+    parse_times,
+)
 
 
 def read(*texts):
@@ -63,12 +70,6 @@ def test_forms_that_say_what_they_are(text, expected):
             "2016-07-01 00:00",
             "times such as 1467331200000 are read as milliseconds since 1970",
         ),
-        (
-            "1/2/2014 13:00",
-            "2014-01-02 13:00",
-            "times such as 1/2/2014 13:00 are read as month, day, year: no first number is above "
-            "12",
-        ),
         ("2016-07-01T01:00+02:00", "2016-07-01 01:00", "the time zone +02:00 is left out"),
         ("2016-07-01T01:00:00Z", "2016-07-01 01:00", "the time zone Z is left out"),
     ],
@@ -83,6 +84,45 @@ def test_the_whole_column_tells_day_from_month():
     assert shown(read("1/2/2014", "13/2/2014")) == ["2014-02-01 00:00", "2014-02-13 00:00"]
     assert read("1/2/2014", "13/2/2014").notes == ()
     assert shown(read("1/2/2014", "1/13/2014"))[0] == "2014-01-02 00:00"
+
+
+def test_both_orders_of_a_date_that_fits_both():
+    parsed = read("1/2/2014 13:00", "1/3/2014 13:00")
+    assert (shown(parsed)[0], parsed.day_first) == ("2014-01-02 13:00", None)
+    assert str(parsed.other[0]) == "2014-02-01T13:00:00"
+    assert read("1/1/2014", "2/2/2014").other is None  # both orders are equal
+
+
+@pytest.mark.parametrize(
+    ("texts", "day_first"),
+    [
+        (["1/2/2014", "13/2/2014"], True),
+        (["1/2/2014", "2/13/2014"], False),
+        (["1.2.2014"], True),
+        (["2014-02-01"], None),
+        (["20140201"], None),
+    ],
+)
+def test_the_order_that_a_column_shows(texts, day_first):
+    assert read(*texts).day_first is day_first
+
+
+def test_a_given_order_is_kept_or_contradicted():
+    assert shown(parse_times(["1/2/2014"], True)) == ["2014-02-01 00:00"]
+    assert shown(parse_times(["1/2/2014"], False)) == ["2014-01-02 00:00"]
+    assert parse_times(["1/2/2014"], True).other is None
+    with pytest.raises(TimeProblem, match="'13/2/2014' has 13 as its month: dates are read as mo"):
+        parse_times(["1/2/2014", "13/2/2014"], False)
+    with pytest.raises(TimeProblem, match="'2/13/2014' has 13 as its month: dates are read as day"):
+        parse_times(["2/13/2014"], True)
+
+
+def test_parts_by_their_order():
+    columns = [["2024", "2024"], ["01", "1"], ["5", "06"], ["0", "23"]]
+    assert shown(parse_ordered_parts(columns)) == ["2024-01-05 00:00", "2024-01-06 23:00"]
+    assert parse_ordered_parts([["5"], ["1"], ["2024"]]) is None
+    assert parse_ordered_parts([["2024-01-05"], ["13:00"]]) is None
+    assert parse_ordered_parts([["20240105"], ["13"]]) is None
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,8 @@ class TestWindows:
             all_windows(task, [series(range(n))])
         assert str(caught.value) == (
             "data.test: no window of forecast.horizon = 2 steps and one step before them: the "
-            f"longest series has {n} steps, and at most {n} are in this part; lower the horizon, "
+            f"longest series has {('1 step', '2 steps')[n - 1]}, and at most {n} "
+            f"{('is', 'are')[n - 1]} in this part; lower the horizon, "
             "give longer series, or change forecast.split"
         )
 
@@ -174,7 +175,7 @@ class TestRemarks:
         assert task.remarks(all_windows(task, rows)) == [
             "windows of 3 and 2 steps of h, season 24",
             "warning: constant in the training data: b",
-            "warning: 1 series are too short for a window and are not used",
+            "warning: 1 series is too short for a window and is not used",
         ]
 
     def test_a_deviation_of_one_is_not_constant(self):

@@ -1,9 +1,12 @@
 """The types of file formats: the row of `FORMATS`, and a reader's input and output."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from ..date_order import DateOrder
 
 PLACES_SHOWN = 3
 ColumnEntry = str | int | list[str] | None
@@ -11,22 +14,37 @@ ColumnEntry = str | int | list[str] | None
 columns of series, or None."""
 
 
+WARNING = "warning: "
+"""What the text of a note begins with that questions the data."""
+_PLURAL = re.compile(r"(missing )?(rows|times|values|steps|columns)\b")
+
+
 @dataclass(frozen=True)
 class Note:
     """Something that was found in a series, or done to it."""
 
     text: str
+    """With a count, it begins with a noun in the plural."""
     count: int = 0
     """How often; 0 for a fact that is not counted."""
     places: tuple[str, ...] = ()
     """`file:line` of the first few."""
 
     def __str__(self) -> str:
-        counted = f"{self.count:,} {self.text}" if self.count else self.text
+        mark = WARNING if self.is_warning else ""
+        text = self.text.removeprefix(WARNING)
+        if self.count == 1 and (noun := _PLURAL.match(text)):
+            text = noun[0][:-1] + text[noun.end() :].replace(" that share ", " that shares ", 1)
+        counted = f"{mark}{self.count:,} {text}" if self.count else self.text
         if not self.places:
             return counted
         more = ", ..." if self.count > len(self.places) else ""
         return f"{counted} ({', '.join(self.places)}{more})"
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether it questions the data."""
+        return self.text.startswith(WARNING)
 
 
 def add_notes(total: dict[str, Note], notes: Sequence[Note]) -> None:
@@ -37,6 +55,19 @@ def add_notes(total: dict[str, Note], notes: Sequence[Note]) -> None:
         total[note.text] = Note(note.text, before.count + note.count, places)
 
 
+@dataclass(frozen=True)
+class TableFacts:
+    """How a table of series was read.
+
+    Attributes:
+        columns: the use of each column, for the log.
+        order: the order of day and month; None if the times have no such form.
+    """
+
+    columns: str
+    order: DateOrder | None = None
+
+
 class Row(NamedTuple):
     """One example: its values in the order of the requested columns, and its location."""
 
@@ -45,6 +76,8 @@ class Row(NamedTuple):
     where: str
     """`file:line`, for messages."""
     notes: tuple[Note, ...] = ()
+    facts: TableFacts | None = None
+    """How the table of a series was read."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +96,8 @@ class SeriesOptions:
     id: str | int | None = None
     time: str | int | list[str] | None = None
     frequency: str | None = None
+    day_first: bool | None = None
+    aggregate: Literal["mean", "sum"] = "mean"
     missing: Literal["mask", "fill", "error"] = "mask"
     repeated: Literal["error", "first", "last", "mean"] = "error"
     unread: tuple[str | int, ...] = ()

@@ -20,6 +20,10 @@ from .format import CorpusFiles, FileFormat, Row
 
 BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC, OLE_MAGIC = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+SEEN_BYTES = 512
+"""Bytes at the beginning of a file by which files that are no text are recognised."""
 BUFFER_BYTES = 1 << 16
 PIECE_BYTES = 1 << 18  # of running text at a time
 
@@ -158,12 +162,31 @@ def _opened(path: str | Path, name: str) -> Iterator[BinaryIO]:
 
 def _unzipped(raw: BinaryIO, name: str, named_gz: bool) -> BinaryIO:
     # A replaced standard input may be a stream that cannot look ahead.
-    if hasattr(raw, "peek") and raw.peek(2)[:2] == GZIP_MAGIC:
+    start = raw.peek(SEEN_BYTES)[:SEEN_BYTES] if hasattr(raw, "peek") else b""
+    if start[:2] == GZIP_MAGIC:
         # GzipFile splits lines slowly; a buffer in front of it does so in C.
         return io.BufferedReader(_Unzipped(raw, name), BUFFER_BYTES)
     if named_gz:
         raise DataError(f"{name} is named .gz but holds no gzip data; unpack or rename it")
+    if problem := _no_text(start, name):
+        raise DataError(f"{name} {problem}")
     return raw
+
+
+def _no_text(start: bytes, name: str) -> str | None:
+    """What a file is whose first bytes are no UTF-8 text, and the remedy; None if they may be."""
+    if start[:4] == ZIP_MAGIC and (b"xl/" in start or name.lower().endswith((".xlsx", ".xlsm"))):
+        return "is an Excel workbook; save it as CSV (UTF-8)"
+    if start[:4] == ZIP_MAGIC:
+        return "is a zip archive or an office document; unpack it, or save it as CSV (UTF-8)"
+    if start[:4] == OLE_MAGIC:
+        return "is an Excel workbook or another office document; save it as CSV (UTF-8)"
+    return wrong_encoding("UTF-16") if start[:2] in UTF_16_MARKS else None
+
+
+def wrong_encoding(encoding: str) -> str:
+    """The end of a message about a file in another encoding."""
+    return f"is {encoding}, not UTF-8; convert it: iconv -f {encoding} -t UTF-8 FILE > NEW"
 
 
 class _CountedStream:

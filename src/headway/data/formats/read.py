@@ -79,6 +79,8 @@ def options_of(
         id=corpus.id,
         time=corpus.time,
         frequency=corpus.frequency,
+        day_first=corpus.day_first,
+        aggregate=corpus.aggregate or "mean",
         missing=corpus.missing or "mask",
         repeated=corpus.repeated or "error",
         names=names,

@@ -11,9 +11,18 @@ import numpy as np
 
 from ...config.messages import counted
 from ...errors import ConfigError, DataError
+from ..date_order import DateOrder, choose_order
 from ..frequency import Frequency
-from ..times import PARTS, ParsedTimes, TimeProblem, parse_parts, parse_times
-from .format import PLACES_SHOWN, Note, SeriesOptions
+from ..times import (
+    PARTS,
+    ParsedTimes,
+    TimeProblem,
+    parse_ordered_parts,
+    parse_parts,
+    parse_times,
+)
+from .format import Note, SeriesOptions
+from .series_checks import check_jump, check_steps, incomplete_ends, noted, shown
 from .series_layout import SeriesLayout
 from .series_table import SeriesTable
 
@@ -67,14 +76,17 @@ class Gridding:
         self.table, self.layout, self.options = table, layout, options
         self.n_earlier = n_earlier
         self.notes: list[Note] = []
+        self.date_order: DateOrder | None = None
 
     def make(self) -> Grid:
         codes, names = self._series()
         frequency = self._given_frequency()
-        parsed = self._times(frequency)
-        if parsed is None:
+        self._check_aggregate(frequency)
+        times = self._times(codes, frequency)
+        if times is None:
             return self._numbered(codes, names, frequency or Frequency("step"))
-        times = parsed
+        if jump := check_jump(self.table, times):
+            self.notes.append(jump)
         order = self._sorted(codes, times)
         order = self._without_doubles(order, codes, times)
         if frequency is not None:
@@ -83,14 +95,21 @@ class Gridding:
         groups = self._groups(order, codes, times, frequency)
         heads = np.flatnonzero(np.diff(groups, prepend=-1))
         code, time = codes[order[heads]], times[order[heads]]
+        bounds = np.searchsorted(code, np.arange(len(names) + 1))
+        is_inferred = frequency is None
         if frequency is None:
             frequency = Frequency.infer(time, code) or self._refuse_single(order)
             self.notes.append(Note(f"frequency {frequency.meaning}, inferred from the times"))
-        bounds = np.searchsorted(code, np.arange(len(names) + 1))
+        else:
+            rows = order[heads]
+            args = (self.table, rows, bounds, heads, len(order), frequency)
+            self.notes += incomplete_ends(*args)
         starts = time[bounds[:-1]]
         step, is_on = frequency.indices(starts[code], time)
         if not is_on.all():
             self._refuse_irregular(frequency, order[heads], time, code, int(is_on.argmin()))
+        if is_inferred:
+            check_steps(self.table, order[heads], names, frequency, bounds, time, step)
         self._check_size(step, bounds, order[heads], frequency)
         is_history = self._history(order, heads, bounds)
         return Grid(
@@ -134,7 +153,22 @@ class Gridding:
         except ValueError as error:
             raise ConfigError(f"frequency = {self.options.frequency!r}: {error}") from None
 
-    def _times(self, frequency: Frequency | None) -> np.ndarray | None:
+    def _check_aggregate(self, frequency: Frequency | None) -> None:
+        """Refuses a sum where rows are not joined, or joined in another way already."""
+        if self.options.aggregate != "sum":
+            return
+        if frequency is None:
+            raise ConfigError(
+                'aggregate = "sum" joins the rows of a step; set frequency to a longer step, such '
+                'as frequency = "W"'
+            )
+        if self.options.repeated == "mean":
+            raise ConfigError(
+                'aggregate = "sum" and repeated = "mean" are two ways to join rows; set repeated '
+                'to "first" or "last", or leave one out'
+            )
+
+    def _times(self, codes: np.ndarray, frequency: Frequency | None) -> np.ndarray | None:
         """The time of each row; None if the table has none."""
         if not self.layout.time:
             return None
@@ -147,7 +181,11 @@ class Gridding:
             raise DataError(f"{self.table.place(problem.index)}: {problem}") from None
         if parsed.fraction is not None and frequency is None:
             self._refuse_fraction(parsed.fraction)
+        example = " ".join(self.table.texts(i)[0].strip() for i in self.layout.time)
+        parsed, self.date_order = choose_order(parsed, example, codes, frequency)
         self.notes += map(Note, parsed.notes)
+        if self.date_order is not None and self.date_order.line:
+            self.notes.append(Note(self.date_order.line))
         is_dated = parsed.times.dtype.kind == "M"
         if frequency is not None and frequency.unit == "step" and is_dated:
             raise ConfigError(
@@ -174,11 +212,14 @@ class Gridding:
 
     def _parsed(self, columns: list[Sequence[str]]) -> ParsedTimes:
         names = [self.table.header[i].lower() for i in self.layout.time]
+        day_first = self.options.day_first
         if len(columns) == 1:
-            return parse_times(columns[0])
+            return parse_times(columns[0], day_first)
         if set(names) <= set(PARTS):
             return parse_parts(dict(zip(names, columns, strict=True)))
-        return parse_times([" ".join(cells) for cells in zip(*columns, strict=True)])
+        if (parsed := parse_ordered_parts(columns)) is not None:
+            return parsed
+        return parse_times([" ".join(cells) for cells in zip(*columns, strict=True)], day_first)
 
     def _sorted(self, codes: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The order of rows by series and time, as in the file where both are equal."""
@@ -243,7 +284,8 @@ class Gridding:
         is_new = np.ones(len(order), bool)
         is_new[1:] = (code[1:] != code[:-1]) | (time[1:] != time[:-1])
         if frequency is not None and self.options.repeated != "mean" and not is_new.all():
-            self._note(f"rows that share a step of {frequency}, averaged", order[~is_new])
+            done = "added up" if self.options.aggregate == "sum" else "averaged"
+            self._note(f"rows that share a step of {frequency}, {done}", order[~is_new])
         return np.cumsum(is_new) - 1
 
     def _refuse_single(self, order: np.ndarray) -> Frequency:
@@ -304,13 +346,3 @@ def _clock_change(time: Any) -> str:
     hour = int(time.astype("datetime64[h]").astype(int)) % 24
     is_autumn = month in (10, 11) and hour < 4
     return " (the hour that the clocks are set back?)" if is_autumn else ""
-
-
-def shown(time: Any) -> str:
-    """A time in messages, without a clock at midnight."""
-    return str(time).replace("T", " ").removesuffix(" 00:00:00")
-
-
-def noted(table: SeriesTable, text: str, rows: np.ndarray) -> Note:
-    """A note that counts rows and shows the places of the first."""
-    return Note(text, len(rows), tuple(table.place(int(row)) for row in rows[:PLACES_SHOWN]))

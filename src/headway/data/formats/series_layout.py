@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from ...errors import ConfigError, DataError
 from ..times import PARTS, looks_dated
 from .columns import Columns, listed, pick
-from .format import ColumnEntry, Note, SeriesOptions
-from .series_table import SeriesTable
+from .format import WARNING, ColumnEntry, Note, SeriesOptions
+from .series_checks import chosen_columns
+from .series_table import MISSING, SeriesTable
 
 ID_NAMES = ("unique_id", "item_id", "series_id")
 TIME_NAMES = ("ds", "timestamp", "date", "datetime", "time")
@@ -34,6 +35,11 @@ class SeriesLayout:
     roles: dict[str, tuple[int, ...]]
     unread: frozenset[int] = frozenset()
     notes: list[Note] = field(default_factory=list)
+
+    def described(self, header: Sequence[str]) -> str:
+        """The use of each column, for the log: `time: date; target: y; not read: note`."""
+        roles = {"id": () if self.id is None else (self.id,), **self.roles}
+        return chosen_columns(header, self.time, roles)
 
     @property
     def used(self) -> list[int]:
@@ -130,6 +136,7 @@ def find_layout(
         roles[column] = _found(table, column, layout, is_long)  # values take what is left
     if any(entry is None and columns[column] for column, entry in given.items()):
         _note_unknown(table, layout)
+    _refuse_double_names(table, layout)
     ordered = {column: roles[column] for column in columns}
     return SeriesLayout(identifier, time, ordered, layout.unread, layout.notes)
 
@@ -227,8 +234,29 @@ def _numeric(table: SeriesTable, column: str, layout: SeriesLayout) -> tuple[int
         )
     for i in free:
         if i not in numeric:
-            layout.notes.append(Note(f"column {table.header[i]!r} is text and is not read"))
-    return tuple(numeric)
+            content = "has dates" if is_dated(table, i) else "is text"
+            layout.notes.append(Note(f"column {table.header[i]!r} {content} and is not read"))
+    return tuple(_with_values(table, numeric, layout))
+
+
+def _with_values(table: SeriesTable, numeric: list[int], layout: SeriesLayout) -> list[int]:
+    """The columns that have a value; all of them if none has. The others are noted."""
+    empty = [i for i in numeric if {t.strip().lower() for t in table.texts(i)} <= MISSING]
+    if len(empty) == len(numeric):
+        return numeric
+    for i in empty:
+        text = f"{WARNING}column {table.header[i]!r} has no values and is not read"
+        layout.notes.append(Note(text))
+    return [i for i in numeric if i not in empty]
+
+
+def _refuse_double_names(table: SeriesTable, layout: SeriesLayout) -> None:
+    """Refuses two columns of one name of which one is read."""
+    for name in (table.header[i] for i in layout.used):
+        if (n := table.header.count(name)) > 1:
+            raise DataError(
+                f"{table.where}: there are {n} columns {name!r}; give each a name of its own"
+            )
 
 
 def _note_unknown(table: SeriesTable, layout: SeriesLayout) -> None:

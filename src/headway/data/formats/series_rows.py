@@ -12,9 +12,10 @@ import numpy as np
 from ...errors import DataError
 from ..series import Series, filled, missing_in
 from .columns import Columns
-from .format import PLACES_SHOWN, Note, Row, SeriesOptions
-from .series_grid import Grid, Gridding, noted, shown
-from .series_layout import TEXTS, SeriesLayout, find_layout
+from .format import PLACES_SHOWN, Note, Row, SeriesOptions, TableFacts
+from .series_checks import far_notes, noted, shown
+from .series_grid import Grid, Gridding
+from .series_layout import TEXTS, VALUES, SeriesLayout, find_layout
 from .series_table import MISSING, SeriesTable
 
 
@@ -40,40 +41,45 @@ def rows_of(
     if earlier is not None:
         n_earlier = len(earlier)
         table = table.after(earlier, layout.used)
-    grid = Gridding(table, layout, options, n_earlier).make()
-    values_of = _Values(table, grid)
+    gridding = Gridding(table, layout, options, n_earlier)
+    grid = gridding.make()
+    values_of = _Values(table, grid, options.aggregate)
+    facts = TableFacts(layout.described(table.header), gridding.date_order)
     first: tuple[Note, ...] | None = tuple(layout.notes) + tuple(grid.notes)
     for s in grid.chosen():
         row = _row(table, layout, options, grid, values_of, s)
         read = tuple(map(Note, table.number_notes(layout.used))) if first is not None else ()
-        yield row._replace(notes=(first or ()) + read + row.notes)
+        yield row._replace(notes=(first or ()) + read + row.notes, facts=facts)
         first = None
 
 
 class _Values:
     """The columns of a table on the grid, each read once."""
 
-    def __init__(self, table: SeriesTable, grid: Grid) -> None:
-        self._table, self._grid = table, grid
-        self._numbers: dict[int, np.ndarray] = {}
+    def __init__(self, table: SeriesTable, grid: Grid, aggregate: str) -> None:
+        self._table, self._grid, self._aggregate = table, grid, aggregate
+        self._numbers: dict[tuple[int, bool], np.ndarray] = {}
         self._texts: dict[int, np.ndarray] = {}
         self._kinds: dict[int, bool] = {}
 
-    def numbers(self, column: int) -> np.ndarray:
+    def numbers(self, column: int, role: str = "target") -> np.ndarray:
         """The number of each group, NaN if it is missing."""
-        if column not in self._numbers:
+        is_sum = self._aggregate == "sum" and role in VALUES
+        if (column, is_sum) not in self._numbers:
             values = self._table.numbers(column)[self._grid.order]
-            self._numbers[column] = self._averaged(values)
-        return self._numbers[column]
+            self._numbers[column, is_sum] = self._joined(values, is_sum)
+        return self._numbers[column, is_sum]
 
-    def _averaged(self, values: np.ndarray) -> np.ndarray:
+    def _joined(self, values: np.ndarray, is_sum: bool) -> np.ndarray:
+        """The mean or the sum of the values of each group that are there."""
         grid = self._grid
         if len(grid.heads) == len(values):
             return values
         is_known = ~np.isnan(values)
         sums = np.bincount(grid.groups, np.where(is_known, values, 0.0))
         counts = np.bincount(grid.groups, is_known)
-        return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        divisors = np.minimum(counts, 1) if is_sum else counts
+        return np.divide(sums, divisors, out=np.full(len(sums), np.nan), where=counts > 0)
 
     def texts(self, column: int, is_name: bool = False) -> np.ndarray:
         """The text of each group, None if it is missing; the last one of several.
@@ -180,9 +186,13 @@ class _RowMaker:
         shape = (n_steps, len(columns))
         values = np.full(shape, np.nan) if is_number else np.full(shape, None, object)
         inside = self._step < n_steps
-        read = self._values_of.numbers if is_number else self._values_of.texts
         for c, column in enumerate(columns):
-            found = read(column)[self._part][inside]
+            read = self._values_of
+            whole = read.numbers(column, role) if is_number else read.texts(column)
+            found = whole[self._part][inside]
+            if is_number:
+                rows = self._rows(np.flatnonzero(inside))
+                self.notes += far_notes(self._table, column, found, rows)
             values[self._step[inside], c] = found
             is_missing = missing_in(found[:, None])[:, 0]
             if is_missing.any():

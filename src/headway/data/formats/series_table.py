@@ -13,12 +13,13 @@ from ...errors import DataError
 from ..times import looks_dated
 from .columns import check_width, listed
 from .decimal_commas import Commas, are_grouped, comma_number, find_commas, without_groups
-from .lines import read_lines
+from .lines import read_lines, wrong_encoding
 
 MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "?"})
 """Texts of missing values, in lower case."""
 _COMMA_OF_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 CHUNK_ROWS = 10_000
+NUL = "\0"
 
 Cells = Sequence[str] | np.ndarray
 """Cells of a column: texts, numbers (NaN if missing) or `datetime64[s]`."""
@@ -263,6 +264,12 @@ def split_rows(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:
     """
     lines = iter(read_lines(path, name))
     first = next(lines, "")
+    if NUL in first[:2]:
+        raise DataError(f"{name} {wrong_encoding('UTF-16BE' if first[0] == NUL else 'UTF-16LE')}")
+    if "\r" in first:
+        raise DataError(
+            f"{name}:1: lines end with CR alone; convert the file: tr '\\r' '\\n' < FILE > NEW"
+        )
     both = chain([first], lines)
     reader = csv.reader((line + "\n" for line in both), delimiter=separator_of(first), strict=True)
     number = 1

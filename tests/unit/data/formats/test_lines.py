@@ -66,7 +66,7 @@ def test_bad_utf8_names_line_and_byte(tmp_path):
 
 
 def test_a_byte_order_mark_does_not_shift_the_position(tmp_path):
-    assert "byte 0xff at position 1 of" in failure(tmp_path, b"\xff\xfea\x00\n")
+    assert "byte 0xff at position 1 of" in failure(tmp_path, b"\xff\xffa\x00\n")
 
 
 def test_gzip_cut_off(tmp_path):
@@ -89,6 +89,21 @@ def test_named_gz_but_is_not(tmp_path):
     message = failure(tmp_path, b"plain\n", "a.gz")
     assert message == "a.gz is named .gz but holds no gzip data; unpack or rename it"
     assert "holds no gzip data" in failure(tmp_path, b"", "a.gz")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (b"PK\x03\x04...[Content_Types].xml...xl/w", "a.txt", "is an Excel workbook; save it as C"),
+        (b"PK\x03\x04", "a.XLSX", "is an Excel workbook; save it as CSV (UTF-8)"),
+        (b"PK\x03\x04a.csv", "a.zip", "is a zip archive or an office document; unpack it, or sa"),
+        (b"\xd0\xcf\x11\xe0\xa1", "a.xls", "is an Excel workbook or another office document; s"),
+        ("a,ü\n".encode("utf-16"), "a.csv", "is UTF-16, not UTF-8; convert it: iconv -f UTF-16 -t"),
+        (b"\xfe\xff\0a\0\n", "a.csv", "is UTF-16, not UTF-8; convert it: iconv -f UTF-16 -t UTF"),
+    ],
+)
+def test_files_that_are_no_text(tmp_path, content, name, message):
+    assert failure(tmp_path, content, name).startswith(f"{name} {message}")
 
 
 def test_no_such_file(tmp_path):

@@ -103,6 +103,20 @@ class TestGrid:
         assert isinstance(target.start, int)
         assert same(target.values[:, 0], [1, 2, NAN, 4])
 
+    def test_parts_of_the_time_under_other_names(self, one):
+        lines = ["2024,1,31,5,1", "2024,1,31,6,2"]
+        time = ["Jahr", "Monat", "Tag", "Stunde"]
+        [target] = one(wide(lines, "Jahr,Monat,Tag,Stunde,a"), time=time).values
+        assert [str(time)[:13] for time in target.times] == ["2024-01-31T05", "2024-01-31T06"]
+
+    @pytest.mark.parametrize(("day_first", "start"), [(True, "2024-02-01"), (False, "2024-01-02")])
+    def test_the_order_of_day_and_month_is_set(self, one, day_first, start):
+        row = one(wide(["01/02/2024,1", "02/02/2024,2"]), day_first=day_first)
+        assert str(row.values[0].start)[:10] == start
+        assert row.notes[0].text.startswith("frequency")
+        assert row.facts.columns == "time: date; target: a"
+        assert row.facts.order.day_first is day_first
+
     def test_without_times_steps_are_numbered(self, one):
         row = one("a,b\n1,2\n3,4\n", frequency="h")
         [target] = row.values

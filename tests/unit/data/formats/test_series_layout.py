@@ -6,6 +6,7 @@ from format_rows import message_of
 from headway.data.formats import Note
 from headway.data.formats.format import SeriesOptions
 from headway.data.formats.series_layout import (
+    SeriesLayout,
     find_layout,
     is_dated,
     is_long_table,
@@ -130,3 +131,38 @@ def test_columns_of_dates(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n2020-01-01,5\n")
     table = read_table(tmp_path / "t.csv", "t.csv")
     assert [is_dated(table, column) for column in (0, 1)] == [True, False]
+
+
+def test_columns_of_dates_are_not_text(layout):
+    text = "date,y,sent,note\n2024-01-01,1,2024-01-02,x\n"
+    assert layout(text)[3] == [
+        Note("column 'sent' has dates and is not read"),
+        Note("column 'note' is text and is not read"),
+    ]
+
+
+def test_columns_without_values_are_no_targets(layout):
+    _, _, roles, notes = layout("date,y,z\n2024-01-01,1,\n2024-01-02,,NA\n")
+    assert roles == {"target": ["y"]}
+    assert notes == [Note("warning: column 'z' has no values and is not read")]
+    assert layout("date,y\n2024-01-01,\n")[2:] == ({"target": ["y"]}, [])
+
+
+@pytest.mark.parametrize(
+    "text", ["date,y,y\n2024-01-01,1,2\n", "y,date,y\n1,2024-01-01,2\n", "date,date,y\n1,2,3\n"]
+)
+def test_names_that_occur_twice(layout, text):
+    with pytest.raises(
+        DataError, match=r"t.csv:1: there are 2 columns '(y|date)'; give each a nam"
+    ):
+        layout(text)
+    assert layout("date,y,no,no\n2024-01-01,1,a,b\n")[2] == {"target": ["y"]}
+
+
+def test_the_use_of_each_column_in_words(tmp_path):
+    header = ["shop", "day", *(f"v{i}" for i in range(10)), "note"]
+    found = SeriesLayout(0, (1,), {"target": tuple(range(2, 12))})
+    assert found.described(header) == (
+        "time: day; id: shop; target: v0, v1, v2, v3, v4, v5, v6, v7, ... (10 in all); "
+        "not read: note"
+    )

@@ -124,3 +124,24 @@ def test_cells_as_text():
 )
 def test_advice_about_wrong_numbers(text, message):
     assert wrong_number(text) == message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "a,b\n1,2\n".encode("utf-16-le"),
+            "t.csv is UTF-16LE, not UTF-8; convert it: iconv -f UTF-16L",
+        ),
+        (
+            "a,b\n1,2\n".encode("utf-16-be"),
+            "t.csv is UTF-16BE, not UTF-8; convert it: iconv -f UTF-16B",
+        ),
+        (b"a,b\r1,2\r", r"t.csv:1: lines end with CR alone; convert the file: tr '\r' '\n' < FILE"),
+    ],
+)
+def test_tables_in_other_encodings(tmp_path, content, message):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(DataError) as error:
+        read_table(tmp_path / "t.csv", "t.csv")
+    assert str(error.value).startswith(message)
