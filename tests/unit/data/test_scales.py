@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from forecast_runs import NAN, series
+from forecast_runs import NAN
 
 from headway.data.scales import Scales, TypicalVariances, deviations, moments
 from headway.data.store import ArrayColumn, Column
@@ -85,8 +85,3 @@ class TestTypicalVariances:
         found.add(np.array([[5.0, NAN]] * 7))
         assert found.result(np.ones(2)) == (1.0, 1.0)
         assert TypicalVariances(3, by_series=True).result(np.ones(1)) == (1.0,)
-
-    def test_series_pass_through(self):
-        found, rows = TypicalVariances(2, by_series=False), [series([0, 2]), series([0, 2])]
-        assert list(found.added(rows)) == rows
-        assert found.result(np.ones(1)) == (1.0,)

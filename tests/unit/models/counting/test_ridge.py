@@ -6,7 +6,14 @@ import torch
 from forecast_batches import in_batches, to_values, windows_batch
 
 from headway.models import FAMILIES, Vectors, VocabularySizes
-from headway.models.counting.ridge import Moments, RidgeConfig, Shortcut, count, solve
+from headway.models.counting.ridge import (
+    Moments,
+    RidgeConfig,
+    Shortcut,
+    count,
+    n_weights,
+    solve,
+)
 
 
 def waves(n=600, columns=1, seed=0, noise=0.0):
@@ -69,7 +76,7 @@ def test_the_weights_are_those_of_scikit_learn(penalty):
     y = (windows[:, 24:] - last).flatten(1).double().numpy()
     alpha = penalty * (x**2).sum(axis=0).mean()
     theirs = Ridge(alpha=alpha, fit_intercept=False).fit(x, y)
-    assert pytest.approx(theirs.coef_, abs=2e-4) == model.weight.numpy().T
+    assert pytest.approx(theirs.coef_, abs=2e-4) == model.weight[0].numpy().T
     assert float(model.penalty) == pytest.approx(penalty)
     predicted = theirs.predict(x).reshape(-1, 6, 2) + last.numpy()
     assert values_of(model, batch).numpy() == pytest.approx(predicted, abs=2e-3)
@@ -131,10 +138,10 @@ def test_history_and_covariate_history_bound_the_inputs():
     batch = windows_batch(windows, 6, torch.randn(len(windows), 30, 3), future=6)
     assert batch["src"].shape[1:] == (30, 5)
     model = fit(batch, 6, 2, 5, future=6, history=10, covariate_history=4)
-    assert model.weight.shape == (10 * 2 + (4 + 6) * 3, 6 * 2)
-    assert fit(batch, 6, 2, 5, future=6).weight.shape == (24 * 2 + 30 * 3, 12)
+    assert model.weight.shape == (1, 10 * 2 + (4 + 6) * 3, 6 * 2)
+    assert fit(batch, 6, 2, 5, future=6).weight.shape == (1, 24 * 2 + 30 * 3, 12)
     only_future = fit(batch, 6, 2, 5, future=6, covariate_history=0)
-    assert only_future.weight.shape == (24 * 2 + 6 * 3, 12)
+    assert only_future.weight.shape == (1, 24 * 2 + 6 * 3, 12)
 
 
 def test_a_covariate_known_in_the_future_is_used():
@@ -243,6 +250,96 @@ def test_a_shortcut_is_naive_before_its_start_and_ridge_after(columns, covariate
     ridge = count(RidgeConfig(), shortcut_sizes(batch, 6, columns, future), [batch])
     shortcut.start(ridge.weight)
     assert torch.equal(shortcut(batch), ridge.logits(batch))
-    shortcut(batch).sum().backward()
-    assert shortcut.weight.grad is not None
     assert list(shortcut.state_dict()) == ["weight"]
+    assert not list(shortcut.parameters())  # training leaves it as it was fitted
+
+
+def apart(columns, length=24, horizon=6):
+    """A batch with the windows of each column by itself, and the sizes of its model.
+
+    Args:
+        columns: series (T,).
+    """
+    batches = [windows_batch(sliding(each[:, None], length + horizon), horizon) for each in columns]
+    batch = {name: torch.cat([each[name] for each in batches]) for name in batches[0]}
+    n = [len(each["src"]) for each in batches]
+    batch["segment"] = torch.arange(len(n)).repeat_interleave(torch.tensor(n))[:, None]
+    batch["when"] = torch.cat([torch.arange(each) / each for each in n]).double()
+    vectors = Vectors(1, (length,), targets=1, horizon=horizon, columns=len(columns))
+    return batch, VocabularySizes(0, horizon, False, vectors=vectors)
+
+
+def noisy_wave(seed, period, n=1500, noise=0.3):
+    rng = np.random.default_rng(seed)
+    wave = np.sin(2 * np.pi * np.arange(n) / period + rng.uniform(0, 6))
+    return torch.tensor(wave + noise * rng.normal(size=n), dtype=torch.float32)
+
+
+def squared_error(model, batch, column):
+    rows = batch["segment"][:, 0] == column
+    return (values_of(model, batch) - batch["targets"])[rows].square().mean().item()
+
+
+def test_columns_that_move_otherwise_have_weights_of_their_own():
+    fast, slow = noisy_wave(0, 5), torch.cumsum(noisy_wave(1, 300) / 10, 0)
+    batch, sizes = apart([fast, slow])
+    own, shared = (count(RidgeConfig(by_column=each), sizes, [batch]) for each in (True, False))
+    assert own.weight.shape == (2, 24, 6)
+    assert shared.weight.shape == (1, 24, 6)
+    assert not torch.equal(own.weight[0], own.weight[1])
+    later, _ = apart([noisy_wave(2, 5), torch.cumsum(noisy_wave(3, 300) / 10, 0)])
+    for column in (0, 1):
+        assert squared_error(own, later, column) < squared_error(shared, later, column)
+
+
+def test_columns_that_move_alike_share_their_weight():
+    batch, sizes = apart([noisy_wave(seed, 12) for seed in range(4)])
+    model = count(RidgeConfig(), sizes, [batch])
+    shared = count(RidgeConfig(by_column=False), sizes, [batch])
+    for weight in model.weight:
+        torch.testing.assert_close(weight, shared.weight[0])
+
+
+def test_a_column_without_windows_shares():
+    batch, sizes = apart([noisy_wave(0, 5), torch.cumsum(noisy_wave(1, 300) / 10, 0)])
+    first = {name: each[batch["segment"][:, 0] == 0] for name, each in batch.items()}
+    model = count(RidgeConfig(), sizes, [first])
+    assert torch.isfinite(model.weight).all()
+
+
+def test_batches_of_any_size_give_columns_the_same_weights():
+    batch, sizes = apart([noisy_wave(0, 5), torch.cumsum(noisy_wave(1, 300) / 10, 0)])
+    whole = count(RidgeConfig(), sizes, [batch])
+    parts = count(RidgeConfig(), sizes, in_batches(batch, 100))
+    assert torch.equal(whole.weight, parts.weight)
+    order = torch.randperm(len(batch["src"]), generator=torch.Generator().manual_seed(0))
+    mixed = {name: each[order] for name, each in batch.items()}
+    torch.testing.assert_close(whole.logits(mixed), whole.logits(batch)[order])
+
+
+def test_the_number_of_weights():
+    def of(**given):
+        vectors = {"features": 1, "size": (512,), "targets": 1, "horizon": 96, "columns": 7}
+        return Vectors(**(vectors | given))
+
+    assert n_weights(RidgeConfig(), of()) == 7
+    assert n_weights(RidgeConfig(by_column=False), of()) == 1
+    assert n_weights(RidgeConfig(), of(columns=1)) == 1
+    assert n_weights(RidgeConfig(), of(columns=21, horizon=720)) == 21
+    assert n_weights(RidgeConfig(), of(columns=321)) == 1  # their sums would fill the memory
+
+
+def test_the_error_of_a_weight_by_hand():
+    rng = np.random.default_rng(0)
+    x, y, weight = (torch.tensor(rng.normal(size=size)) for size in ((9, 3), (9, 2), (3, 2)))
+    moments = Moments()
+    moments.add(x, y)
+    moments.finish()
+    assert moments.error(weight) == pytest.approx((y - x @ weight).square().sum().item())
+
+
+def test_the_shortcut_of_several_columns_is_the_regression_of_each():
+    batch, sizes = apart([noisy_wave(0, 5), torch.cumsum(noisy_wave(1, 300) / 10, 0)])
+    shortcut, ridge = Shortcut(sizes, 6), count(RidgeConfig(), sizes, [batch])
+    shortcut.start(ridge.weight)
+    assert torch.equal(shortcut(batch), ridge.logits(batch))
