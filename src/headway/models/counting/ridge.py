@@ -241,23 +241,31 @@ class WindowSums:
             rows = here & some & ~whole
             filled.add(x[rows], _fill(y[rows], valid[rows]).flatten(1))
 
-    def finish(self) -> None:
+    def flush(self) -> None:
+        """Adds the windows that wait for a matrix product, so that they take no memory."""
         for moments in (*self._complete, *self._filled):
             moments.finish()
+
+    def finish(self) -> None:
+        """Ends the sums."""
+        self.flush()
         if sum(each.n for each in self._complete) < sum(each.n for each in self._filled):
             for complete, filled in zip(self._complete, self._filled, strict=True):
                 complete.merge(filled)
 
     @property
-    def all(self) -> "Moments":
+    def all(self) -> Moments:
+        """The sums over all windows."""
         return merged(self._complete)
 
     @property
-    def early(self) -> "Moments":
+    def early(self) -> Moments:
+        """The sums over the windows to which an own weight is fitted first."""
         return self._complete[0]
 
     @property
-    def late(self) -> "Moments":
+    def late(self) -> Moments:
+        """The sums over the windows by which it is judged."""
         return self._complete[-1]
 
 
@@ -276,6 +284,7 @@ def count(
     vectors = vocabularies.vectors
     n = n_weights(config, vectors) if vectors is not None else 1
     columns = [WindowSums(is_divided=n > 1) for _ in range(n)]
+    current = columns[0]  # windows come column by column
     for batch in batches:
         x, y, valid = model.inputs(batch), model.outputs(batch), batch["values_valid"]
         if x.size(1) > MOST_INPUTS:
@@ -287,7 +296,10 @@ def count(
         for number in of.unique().tolist():
             rows = of == number
             when = batch["when"][rows] if n > 1 else None
-            columns[number].add(x[rows], y[rows], valid[rows], when)
+            if columns[number] is not current:
+                current.flush()
+                current = columns[number]
+            current.add(x[rows], y[rows], valid[rows], when)
     for column in columns:
         column.finish()
     whole = merged([column.all for column in columns])
