@@ -104,6 +104,14 @@ class TestForecast:
         _, two, _ = headway("forecast", "run", "new.csv", "--horizon", "2")
         assert two.splitlines() == whole.splitlines()[:3]
 
+    def test_an_ensemble_says_that_it_has_no_intervals(self, headway):
+        code, stdout, said = headway("forecast", "run", "--with", "run")
+        assert code == 0
+        alone = table(headway("forecast", "run")[1])
+        assert [row["forecast"] for row in table(stdout)] == [row["forecast"] for row in alone]
+        assert set(table(stdout)[0]) == {"series", "column", "time", "forecast"}
+        assert "warning: an ensemble has no prediction intervals" in said
+
     def test_written_to_a_file(self, headway, workdir):
         _, expected, _ = headway("forecast", "run", "new.csv")
         code, stdout, _ = headway("forecast", "run", "new.csv", "--out", "out.csv")

@@ -1,5 +1,7 @@
 """A forecaster starts as ridge regression, which is validated before the first update."""
 
+import shutil
+
 import numpy as np
 import pytest
 from forecast_runs import wave, write_wide
@@ -54,9 +56,13 @@ def test_without_progress_the_start_is_kept_and_said(run_file, tmp_path, capsys)
     out = str(tmp_path / "run")
     assert main(["train", str(run_file), "train.lr=3.0", "--out", out]) == 0
     assert headway.load(out).weights_info["step"] == "0"
-    assert "the kept weights are those of the start, a fitted linear model" in (
-        capsys.readouterr().err
-    )
+    line = "the kept weights are those of the start, a fitted linear model"
+    assert line in capsys.readouterr().err
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-4")
+    assert main(["resume", out]) == 0
+    said = capsys.readouterr().err
+    assert "continuing after step 2 of 4" in said
+    assert line in said  # as if it had not been interrupted
 
 
 def test_a_shortcut_can_be_switched_off(run_file, tmp_path):

@@ -45,7 +45,7 @@ def write_hours(path: Path) -> dict[str, int]:
     return {"absent": int(is_absent.sum()), "empty": int((is_empty & ~is_absent).sum())}
 
 
-def write_months(path: Path) -> None:
+def write_months(path: Path) -> list[np.ndarray]:
     """Five years of passengers, with a trend and a season that grows with it."""
     rng, t = np.random.default_rng(2), np.arange(60)
     year = 2 * np.pi * t / 12
@@ -53,11 +53,13 @@ def write_months(path: Path) -> None:
     values += rng.normal(0, 8, 60)
     lines = [f"{2019 + i // 12}-{i % 12 + 1:02},{values[i]:.1f}" for i in range(60)]
     path.write_text("\n".join(["month,passengers", *lines]) + "\n")
+    return [values]
 
 
-def write_weeks(path: Path) -> None:
+def write_weeks(path: Path) -> list[np.ndarray]:
     """A hundred products in a long table, sold for 40 to 80 weeks, some a hundred times as much."""
     rng, begin, lines = np.random.default_rng(3), date(2023, 1, 2), ["unique_id,ds,y"]
+    products = []
     for product in range(100):
         n, first = int(rng.integers(40, 81)), int(rng.integers(0, 30))
         t = np.arange(n)
@@ -67,15 +69,18 @@ def write_weeks(path: Path) -> None:
         lines += [
             f"p{product},{begin + timedelta(weeks=first + i)},{values[i]:.2f}" for i in range(n)
         ]
+        products.append(values)
     path.write_text("\n".join(lines) + "\n")
+    return products
 
 
-def write_walk(path: Path) -> None:
+def write_walk(path: Path) -> list[np.ndarray]:
     """Steps of chance, which nothing forecasts better than the last value."""
     values = np.cumsum(np.random.default_rng(4).normal(size=400))
     first = date(2023, 1, 1)
     lines = [f"{first + timedelta(days=i)},{values[i]:.3f}" for i in range(400)]
     path.write_text("\n".join(["date,price", *lines]) + "\n")
+    return [values]
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +93,13 @@ def workdir(tmp_path_factory):
 
 @pytest.fixture
 def scored(workdir, headway):
-    """Trains the run file with another file, target and horizon: scores by model, and messages."""
+    """Trains the run file with another file, target and horizon: scores by model, and messages.
 
-    def run(file, target, horizon):
-        changes = [f"data.train.file={file}", f"data.train.target={target}"]
+    With the values of the series and their season, checks the seasonal floor by hand.
+    """
+
+    def run(file, target, horizon, series=(), season=0, more=()):
+        changes = [f"data.train.file={file}", f"data.train.target={target}", *more]
         shutil.rmtree(workdir / "run", ignore_errors=True)
         code, _, said = headway(
             *("train", "run.toml", *changes, f"forecast.horizon={horizon}"),
@@ -102,9 +110,27 @@ def scored(workdir, headway):
         assert code == 0, warned
         report = json.loads(stdout)
         scores = {"model": report["metrics"], **report["floors"]}
+        if series:
+            n = report["n"] // len(series)
+            by_hand = seasonal_error(series, season, horizon, n)
+            assert scores["seasonal"]["mae_units"]["value"] == pytest.approx(by_hand, rel=1e-3)
         return {name: each["mse"]["value"] for name, each in scores.items()}, said + warned
 
     return run
+
+
+def seasonal_error(series, season, horizon, n):
+    """The mean absolute error of repeating the last season, over the last windows of each series.
+
+    It is the last value where there is none a season before.
+    """
+    errors, steps = [], np.arange(horizon)
+    for values in series:
+        for first in range(len(values) - horizon - n + 1, len(values) - horizon + 1):
+            before = first - season + steps % season
+            forecast = np.where(before >= 0, values[before], values[first - 1])
+            errors.append(np.abs(forecast - values[first : first + horizon]))
+    return np.mean(errors)
 
 
 def is_honest(scores, said):
@@ -126,24 +152,32 @@ def test_hours_with_gaps(workdir, scored):
 
 
 def test_a_short_series_of_months(workdir, scored):
-    write_months(workdir / "passengers.csv")
-    scores, said = scored("passengers.csv", "passengers", 12)
+    series = write_months(workdir / "passengers.csv")
+    scores, said = scored("passengers.csv", "passengers", 12, series, 12)
     assert is_honest(scores, said)
     assert scores["model"] < scores["seasonal"] < scores["naive"]
     assert "windows of 12 and 12 steps of M, season 12" in said
 
 
 def test_many_short_series(workdir, scored):
-    write_weeks(workdir / "products.csv")
-    scores, said = scored("products.csv", "y", 8)
+    series = write_weeks(workdir / "products.csv")
+    scores, said = scored("products.csv", "y", 8, series, 52)
     assert is_honest(scores, said)
     assert scores["model"] < 0.5 * scores["seasonal"]
     assert "too short" not in said
 
 
 def test_a_walk_that_cannot_be_forecast(workdir, scored):
-    write_walk(workdir / "price.csv")
-    scores, said = scored("price.csv", "price", 7)
+    series = write_walk(workdir / "price.csv")
+    scores, said = scored("price.csv", "price", 7, series, 7)
     assert is_honest(scores, said)
     assert scores["naive"] < scores["model"]
     assert "naive" in said
+
+
+def test_a_look_back_shorter_than_a_season_hides_no_floor(workdir, scored):
+    """The seasonal forecast needs more history than the model reads, and has it."""
+    series = write_months(workdir / "passengers.csv")
+    scores, said = scored("passengers.csv", "passengers", 12, series, 12, ["forecast.lookback=4"])
+    assert is_honest(scores, said)
+    assert scores["seasonal"] < scores["naive"]

@@ -56,7 +56,7 @@ def forecast(
 
     Example: headway forecast runs/mine sales.csv --horizon 14
     """
-    from ..inference.forecaster import Forecaster
+    from ..inference.forecaster import NO_INTERVALS, Forecaster
     from ..inference.load import load_for
     from ..inference.series_files import corpora_of, read_series
     from .options import writing
@@ -71,6 +71,8 @@ def forecast(
         for note in series.notes:
             warn(str(note))
         forecasts += model.forecast(series.rows, horizon, series.places)
+    if model.ensemble_members:
+        warn(NO_INTERVALS)
     if horizon is not None and horizon > model.task.config.horizon:
         warn(
             f"the run was trained for {model.task.config.horizon} steps: those beyond are "

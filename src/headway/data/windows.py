@@ -134,13 +134,17 @@ class Windows:
         channel, number = np.divmod(within, self._counts[series])
         return Places(series, channel, self._firsts[series] + number * self.size.stride)
 
-    def take(self, places: Places) -> tuple[np.ndarray, np.ndarray]:
+    def take(self, places: Places, history: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The targets' columns over some windows, and which of these steps exist.
+
+        Args:
+            history: the steps before the targets, in place of those of a window.
 
         Shape: values (n, history + horizon, C), where C is 1 if channels are apart; exists
         (n, history + horizon).
         """
-        steps = places.first[:, None] + np.arange(-self.size.history, self.size.horizon)
+        history = self.size.history if history is None else history
+        steps = places.first[:, None] + np.arange(-history, self.size.horizon)
         exists = (steps >= 0) & (steps < self.n_steps(places.series)[:, None])
         channel = places.channel if self.apart else None
         values = self._read(self.column, places.series, steps, channel)

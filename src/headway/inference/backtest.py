@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.series import filled
 from ..data.windows import Windows
 from ..errors import DataError
 from ..metrics.forecast_errors import ErrorSums, Forecasts, SeriesScales
@@ -50,8 +51,11 @@ class Backtest:
         sums = {name: ErrorSums(scales, look_back) for name in self.models}
         for batches in self.task.backtests(list(self.models.values()), self.windows):
             levels, ends = self._quantiles(batches[0])
+            second = self._naive2(batches[0]) if self.has_naive2 else None
             for number, (name, batch) in enumerate(zip(self.models, batches, strict=True)):
-                sums[name].add(self._forecasts(batch, levels, ends if number == 0 else None))
+                sums[name].add(
+                    self._forecasts(batch, levels, ends if number == 0 else None, second)
+                )
         return sums
 
     def _scales(self) -> SeriesScales:
@@ -83,7 +87,11 @@ class Backtest:
         return (*below, 0.5, *above), np.stack(values, axis=-1)
 
     def _forecasts(
-        self, batch: ForecastBatch, levels: tuple[float, ...], ends: np.ndarray | None
+        self,
+        batch: ForecastBatch,
+        levels: tuple[float, ...],
+        ends: np.ndarray | None,
+        second: np.ndarray | None,
     ) -> Forecasts:
         """The forecasts of a batch in the units of the data."""
         scale, offset = self._units(batch)
@@ -96,7 +104,7 @@ class Backtest:
             batch.places.first,
             None if ends is None else ends * scale[..., None] + offset[..., None],
             () if ends is None else levels,
-            self._naive2(batch) if self.has_naive2 else None,
+            second,
             batch.places.channel if is_apart else None,
         )
 
@@ -109,13 +117,22 @@ class Backtest:
     def _naive2(self, batch: ForecastBatch) -> np.ndarray:
         """Naive2 for each window, from all steps before it, in units (B, H, C)."""
         places, target = batch.places, self.task.inputs.target
-        season, horizon = self.task.inputs.facts.season, self.windows.size.horizon
         result = np.empty(batch.values.shape)
         for i in range(len(result)):
             stored = self.windows.store[self.windows.column][int(places.series[i])]
             history = stored[: places.first[i]].astype(np.float64) * target.deviation + target.mean
             columns = [places.channel[i]] if self.windows.apart else range(target.width)
             for c, column in enumerate(columns):
-                known = history[:, column][~np.isnan(history[:, column])]
-                result[i, :, c] = naive2(known, season, horizon) if len(known) else np.nan
+                result[i, :, c] = self._naive2_of(history[:, column])
         return result
+
+    def _naive2_of(self, history: np.ndarray) -> np.ndarray:
+        """Naive2 after a history (T,); missing values are filled, so that seasons keep their phase.
+
+        Without any value, there is no forecast: NaN.
+        """
+        season, horizon = self.task.inputs.facts.season, self.windows.size.horizon
+        if np.isnan(history).all():
+            return np.full(horizon, np.nan)
+        begin = int(np.argmin(np.isnan(history)))  # nothing is known before the first value
+        return naive2(filled(history[begin:, None])[:, 0], season, horizon)

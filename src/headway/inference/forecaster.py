@@ -42,18 +42,25 @@ from .evaluation import (
     scores_to_dict,
     timed,
 )
+from .floor_scores import (
+    OWN,
+    floor_lines,
+    note_of_short_histories,
+    seasonal_naive,
+    warnings_of_floors,
+)
 from .series_files import SeriesRow, as_csv, corpora_of, corpus_like, last_window, read_series
 from .series_inputs import rows_of
 from .series_inspection import At, inspect_series
 
 AHEAD_LIMIT = 10_000
 """The longest horizon, in steps."""
-OWN = "model"
-"""The name of the model beside its floors."""
+NO_INTERVALS = (
+    "an ensemble has no prediction intervals, which are calibrated on the errors of a single run; "
+    "for intervals, use one run"
+)
 USUAL_METRICS = ("mse", "mae", "mae_units", "smape", "mase", "coverage", "width_units")
 """The metrics of `evaluate` by default, as far as the data have them."""
-DECIDING = frozenset({"mse", "mae", "rmse", "mae_units", "smape", "mase", "owa"})
-"""The first of these metrics in a report decides whether a floor is better than the model."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,8 @@ class SeriesForecast:
         times: the time of each step, as ISO text, or the number of the step.
         values: the forecast.
         intervals: prediction intervals, the narrowest first.
-        naive: the seasonal naive forecast of the same steps.
+        naive: the seasonal naive forecast of the same steps; with less than a season of history,
+            the last value where there is none a season before.
         history_times, history: the steps that the model has read; None where a value is missing.
     """
 
@@ -111,7 +119,12 @@ class Forecaster(TrainedModel):
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """The intervals of the kept weights; None if the run has no validation data."""
+        """The intervals of the kept weights; None if the run has no validation data.
+
+        An ensemble has none: the margins of a run are quantiles of its own errors.
+        """
+        if isinstance(self.model, Ensemble):
+            return None
         return Calibration.from_tensors(self.run.load_calibration(), self.task)
 
     def floors(self) -> dict[str, Any]:
@@ -134,10 +147,12 @@ class Forecaster(TrainedModel):
             self.calibration,
             "owa" in names,
         ).run()
-        usual = [name for name in USUAL_METRICS if name in available(errors[OWN])]
+        wanted = names or [name for name in USUAL_METRICS if name in available(errors[OWN])]
         scores = {
             model: {
-                name: self._score(name, sums) for name in names or usual if name in available(sums)
+                name: self._score(name, sums)
+                for name in wanted
+                if model == OWN or name in available(sums)
             }
             for model, sums in errors.items()
         }
@@ -152,8 +167,14 @@ class Forecaster(TrainedModel):
                 "floors": {model: scores_to_dict(each) for model, each in scores.items()},
             },
             f"{n:,} windows of {n_series:,} series, {self.task.config.horizon} steps ahead",
-            notes=floor_lines(own, scores),
+            notes=[
+                *floor_lines(own, scores),
+                *note_of_short_histories(
+                    errors[OWN].by_window["origin"], self.task.inputs.facts.season
+                ),
+            ],
             warnings=warnings_of_floors(own, scores),
+            remarks=[NO_INTERVALS] if self.ensemble_members else [],
             digits=3,
         )
 
@@ -347,14 +368,12 @@ class Forecaster(TrainedModel):
         while len(blocks) * self.task.config.horizon < horizon:
             extended = [_with_targets(row, blocks[-1].values[i]) for i, row in enumerate(extended)]
             blocks.append(self._next_block(extended))
-        values, naive = (
-            np.concatenate([getattr(block, name) for block in blocks], axis=1)[:, :horizon]
-            for name in ("values", "naive")
-        )
+        values = np.concatenate([block.values for block in blocks], axis=1)[:, :horizon]
         for i, row in enumerate(rows):
             ends = {level: each[i] for level, each in blocks[0].intervals.items()}
+            naive = self._seasonal_naive(row["target"], horizon)
             yield [
-                self._column_forecast(row["target"], c, values[i, :, c], naive[i, :, c], ends)
+                self._column_forecast(row["target"], c, values[i, :, c], naive[:, c], ends)
                 for c in range(values.shape[2])
             ]
 
@@ -389,21 +408,23 @@ class Forecaster(TrainedModel):
         """The forecasts of the steps that the model predicts at once."""
         windows = self.windows_after(rows)
         found: dict[Any, list[np.ndarray]] = defaultdict(list)
-        for own, naive in self.task.backtests([self.model, self._seasonal], windows):
+        for own in self.task.backtest(self.model, windows):
             found["values"].append(self.in_units(windows, own, own.point))
-            found["naive"].append(self.in_units(windows, naive, naive.point))
             for level, low, high in self.calibration.intervals(own) if self.calibration else ():
                 ends = [self.in_units(windows, own, end) for end in (low, high)]
                 found[level].append(np.stack(ends, axis=-1))
         whole = {
             name: _by_series(np.concatenate(parts), len(rows)) for name, parts in found.items()
         }
-        return _Block(whole.pop("values"), whole.pop("naive"), whole)
+        return _Block(whole.pop("values"), whole)
 
-    @cached_property
-    def _seasonal(self) -> Any:
-        """The seasonal naive forecast."""
-        return floor_models(self.task, {})["seasonal"]
+    def _seasonal_naive(self, target: Series, horizon: int) -> np.ndarray:
+        """The seasonal naive forecast from the true history (H, C).
+
+        A column without a value has the mean of the training data.
+        """
+        naive = seasonal_naive(target.values, self.task.inputs.facts.season, horizon)
+        return np.where(np.isnan(naive), self.task.inputs.target.mean, naive)
 
     def windows_after(self, rows: Sequence[SeriesRow]) -> Windows:
         """The window after the end of each series."""
@@ -438,7 +459,6 @@ class _Block:
     """Steps that are predicted at once (n, H, C), and their intervals (n, H, C, 2) by level."""
 
     values: np.ndarray
-    naive: np.ndarray
     intervals: Mapping[float, np.ndarray]
 
 
@@ -462,38 +482,3 @@ def _by_series(windows: np.ndarray, n: int) -> np.ndarray:
     _, horizon, channels, *rest = windows.shape
     each = windows.reshape(n, -1, horizon, channels, *rest).swapaxes(1, 2)
     return each.reshape(n, horizon, -1, *rest)
-
-
-def floor_lines(own: Mapping[str, Score], floors: Mapping[str, Mapping[str, Score]]) -> list[str]:
-    """A table of the metrics that the floors have, with the model in the first column."""
-    shown = [name for name in own if any(name in scores for scores in floors.values())]
-    if not shown:
-        return []
-    columns = {OWN: own, **floors}
-    lines = ["", "on the same windows " + "".join(f"{name:>12}" for name in columns)]
-    for name in shown:
-        values = [scores.get(name) for scores in columns.values()]
-        cells = "".join(f"{'' if score is None else f'{score.value:.3f}':>12}" for score in values)
-        lines.append(f"{own[name].name:20}{cells}")
-    return lines
-
-
-def warnings_of_floors(
-    own: Mapping[str, Score], floors: Mapping[str, Mapping[str, Score]]
-) -> list[str]:
-    """A warning if a floor is better than the model."""
-    metric = next((name for name in own if name in DECIDING), None)
-    if metric is None:
-        return []
-    better = [
-        f"{name} ({scores[metric].value:.3f})"
-        for name, scores in floors.items()
-        if metric in scores and scores[metric].value < own[metric].value
-    ]
-    if not better:
-        return []
-    return [
-        f"{' and '.join(better)} {'are' if len(better) > 1 else 'is'} better than the model "
-        f"({own[metric].value:.3f}) by {own[metric].name}; a simple model is enough for these "
-        "data, or this one needs more training"
-    ]

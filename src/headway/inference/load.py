@@ -37,8 +37,8 @@ def load(
         weights: `best`, `last` or the number of a step, in place of the weights that the run kept.
 
     Raises:
-        RunError: a directory is no run, is damaged, has no weights yet, or has another task or
-            vocabulary than the first.
+        RunError: a directory is no run, is damaged, has no weights yet, or has another task,
+            vocabulary or window than the first.
     """
     chosen = None if weights is None else str(weights)
     members = [_load_run(p, device, chosen) for p in (path, *more)]
@@ -128,16 +128,12 @@ def _load_run(path: str | Path, device: str | None, weights: str | None) -> Trai
 
 
 def _check_compatible(first: TrainedModel, other: TrainedModel) -> None:
-    """Refuses ensembles of different tasks or vocabularies."""
+    """Refuses ensembles of different tasks, vocabularies or windows."""
     if first.config.task != other.config.task:
         raise RunError(
             f"{other.run.path} was trained for task {other.config.task!r} and {first.run.path} for "
             f"{first.config.task!r}; an ensemble has one task"
         )
-    for column in first.task.columns:
-        if first.task.codecs[column].fingerprint() != other.task.codecs[column].fingerprint():
-            raise RunError(
-                f"{other.run.path} has another {column} vocabulary than {first.run.path}, and an "
-                "ensemble needs one and the same; train both on the same data with the same "
-                f"[text], or one with init = {str(first.run.path)!r}"
-            )
+    problem = first.task.ensemble_problem(other.task, (str(first.run.path), str(other.run.path)))
+    if problem is not None:
+        raise RunError(problem)

@@ -166,6 +166,8 @@ def _window(
     task = model.task
     history, horizon = task.inputs.size.history, task.config.horizon
     floors = model.floors()
+    if first < task.inputs.facts.season:  # without a season it is hardly more than the naive one
+        floors.pop("seasonal", None)
     batches = next(iter(task.backtests([model.model, *floors.values()], windows)))
     channel = 0 if windows.apart else column
     own = batches[0]

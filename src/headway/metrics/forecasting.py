@@ -77,7 +77,10 @@ def _overall(smape: float, smape2: float, mase: float, mase2: float) -> float:
     return (smape / smape2 + mase / mase2) / 2
 
 
-_NO_QUANTILES = "the forecasts have too few quantiles; train with quantiles"
+_NO_INTERVALS = (
+    "the forecasts have no prediction intervals, which are calibrated on enough validation windows "
+    "of a single run; train with more validation data, or score the runs of an ensemble one by one"
+)
 _NO_MASE = (
     "no series has an in-sample seasonal error above 0: all are constant or shorter than a season; "
     "use another metric"
@@ -111,7 +114,7 @@ _ALL = (
         (("scaled_pinball", "count"),),
         _same,
         "values:scaled",
-        missing=_NO_QUANTILES,
+        missing=_NO_INTERVALS,
     ),
     _Measure(
         "pinball_units",
@@ -119,16 +122,16 @@ _ALL = (
         (("pinball", "count"),),
         _same,
         "values:units",
-        missing=_NO_QUANTILES,
+        missing=_NO_INTERVALS,
     ),
-    _Measure("coverage", "Coverage", (("covered", "count"),), _percent, missing=_NO_QUANTILES),
+    _Measure("coverage", "Coverage", (("covered", "count"),), _percent, missing=_NO_INTERVALS),
     _Measure(
         "width",
         "Width",
         (("scaled_width", "count"),),
         _same,
         "values:scaled",
-        missing=_NO_QUANTILES,
+        missing=_NO_INTERVALS,
     ),
     _Measure(
         "width_units",
@@ -136,7 +139,7 @@ _ALL = (
         (("width", "count"),),
         _same,
         "values:units",
-        missing=_NO_QUANTILES,
+        missing=_NO_INTERVALS,
     ),
 )
 

@@ -290,6 +290,22 @@ class Task(IndependentColumns, ABC):
         """Why the settings of the task do not go with a family that fits it; None if they do."""
         return None
 
+    def ensemble_problem(self, other: Self, runs: tuple[str, str]) -> str | None:
+        """Why models of this task and of another run's cannot be averaged; None if they can.
+
+        Args:
+            runs: the names of this run and of the other, for the message.
+        """
+        for column in self.columns:
+            theirs = other.codecs.get(column)
+            if theirs is None or self.codecs[column].fingerprint() != theirs.fingerprint():
+                return (
+                    f"{runs[1]} has another {column} vocabulary than {runs[0]}, and an ensemble "
+                    "needs one and the same; train both on the same data with the same [text], or "
+                    f"one with init = {runs[0]!r}"
+                )
+        return None
+
     @property
     @abstractmethod
     def metric_table(self) -> Mapping[str, Metric]:

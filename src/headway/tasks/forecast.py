@@ -35,6 +35,7 @@ from ..search import SearchConfig
 from .base import Batch, Objective, Rows, Task, Validation, Validator, device_of, size_of
 from .config import ForecastConfig
 from .forecast_calibration import Calibration, ForecastBatch
+from .forecast_ensemble import ensemble_problem
 from .forecast_floors import floor_tensors
 from .forecast_inputs import (
     CLOCK,
@@ -93,6 +94,9 @@ class Forecast(Task):
             f"forecast.quantiles are not for model.family = {family.name!r}, which predicts one "
             "number for each value; leave them out: prediction intervals are calibrated anyway"
         )
+
+    def ensemble_problem(self, other: Self, runs: tuple[str, str]) -> str | None:
+        return ensemble_problem(self, other, runs)
 
     @property
     def validated(self) -> tuple[str, ...]:

@@ -127,7 +127,8 @@ class WindowInputs:
         """The tensors of some windows.
 
         Shape: src (B, S, F), src_valid (B, S), values, values_valid (B, H, C), location, scale
-        (B, C); if the model reads one column of several, its number as segment (B, 1).
+        (B, C); if the model reads one column of several, its number as segment (B, 1); if a season
+        is longer than the history, last_season, last_season_valid (B, season, C).
         """
         values, exists = windows.take(places)  # (B, L + H, C), (B, L + H)
         history = self.size.history
@@ -147,7 +148,26 @@ class WindowInputs:
         }
         if self.n_columns > 1:
             batch["segment"] = places.channel[:, None]
+        if self.facts.season > history:
+            batch |= self._last_season(windows, places, location, scale)
         return {name: torch.from_numpy(_plain(array)) for name, array in batch.items()}
+
+    def _last_season(
+        self, windows: Windows, places: Places, location: np.ndarray, scale: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """The season before the forecast, which is longer than the history that models read.
+
+        The seasonal naive forecast needs it, whatever the look-back of the model beside it.
+        """
+        season = self.facts.season
+        values, exists = windows.take(places, season)
+        filled, is_filled = fill_forward(values[:, :season])
+        is_filled &= exists[:, :season, None]
+        normalised = (filled - location[:, None]) / scale[:, None]
+        return {
+            "last_season": np.where(is_filled, normalised, 0.0),
+            "last_season_valid": is_filled,
+        }
 
     def decoder_inputs(self, batch: Mapping[str, Tensor], step: int) -> Tensor:
         """For a decoder: the values before each of its steps (B, T, step * C), normalised.

@@ -59,7 +59,7 @@ class TrainingJob:
     display: Display
     progress: Progress
     starts_fitted: bool = False
-    """Whether the initial weights are fitted already, and may be the best."""
+    """Whether the initial weights of a new run are fitted already, and may be the best."""
 
     @property
     def total(self) -> int:
@@ -398,7 +398,7 @@ def _warn_of_poor_weights(job: TrainingJob) -> None:
             f"warning: the best validation has {metric} 0; train longer, or set train.metric to "
             "one that fits the targets"
         )
-    elif job.starts_fitted and progress.best_step == 0:
+    elif progress.best is not None and progress.best_step == 0:  # only fitted starts are validated
         job.display.note(
             "warning: the kept weights are those of the start, a fitted linear model: "
             f"{metric} was never better in training; set a lower train.lr, or a smaller model"

@@ -100,6 +100,23 @@ def test_owa_with_naive2_of_all_steps_before_each_window():
     assert value(errors, "owa") == pytest.approx(expected, rel=1e-4)
 
 
+def test_naive2_of_a_history_with_gaps_keeps_its_season(monkeypatch):
+    """The season repeats exactly, and so does Naive2, with missing values."""
+    calls = []
+    monkeypatch.setattr(backtests, "naive2", lambda *args: calls.append(args) or naive2(*args))
+    values = np.tile([1.0, 5.0, 9.0, 5.0], 14)
+    values[17] = NAN  # between 1 and 9, which fill it with 5
+    values[:4] = NAN
+    rows = [series(values)]
+    task = fitted(rows, **(PLAIN | {"season": 4}))
+    windows = all_windows(task, rows, (0.9, 1.0))
+    models = floor_models(task, {})
+    errors = Backtest(task, models, windows, None, has_naive2=True).run()
+    assert len(calls) == len(windows)  # once, not for each model
+    for sums in errors.values():
+        assert sums.by_window["naive2_symmetric"] == pytest.approx(0, abs=1e-3)
+
+
 def test_owa_of_too_many_windows(monkeypatch):
     monkeypatch.setattr(backtests, "MOST_NAIVE2", 3)
     with pytest.raises(DataError) as caught:

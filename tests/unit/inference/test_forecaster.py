@@ -11,9 +11,10 @@ from forecast_runs import NAN, series, wave, write_wide
 from headway import api
 from headway.data.config import Corpus
 from headway.data.frequency import Frequency
-from headway.errors import ConfigError, DataError
+from headway.errors import ConfigError, DataError, RunError
 from headway.inference.evaluation import EvaluationOptions
-from headway.inference.forecaster import Forecaster, floor_lines, warnings_of_floors
+from headway.inference.floor_scores import floor_lines, warnings_of_floors
+from headway.inference.forecaster import NO_INTERVALS, Forecaster
 from headway.metrics.score import Score
 
 RUN = """
@@ -22,7 +23,7 @@ task = "forecast"
 train = "load.csv"
 [forecast]
 horizon = 4
-lookback = 24
+lookback = {lookback}
 {settings}
 [model]
 family = "{family}"
@@ -39,12 +40,12 @@ def folder(tmp_path_factory):
         yield path
 
 
-def trained(folder, family, settings="", name=None):
+def trained(folder, family, settings="", name=None, lookback=24):
     """A loaded run, trained once."""
     out = folder / (name or family)
     if not out.exists():
         file = folder / f"{out.name}.toml"
-        file.write_text(RUN.format(family=family, settings=settings))
+        file.write_text(RUN.format(family=family, settings=settings, lookback=lookback))
         api.train(api.read_config(file), out)
     model = api.load(out)
     assert isinstance(model, Forecaster)
@@ -72,7 +73,7 @@ class TestForecast:
         assert first.times == [f"2024-01-13 {hour}:00:00" for hour in range(12, 16)]
         assert first.values == pytest.approx(LOAD[276:280, 0], rel=1e-5)
         assert second.values == pytest.approx(LOAD[276:280, 1], rel=1e-5)
-        assert first.naive == first.values
+        assert first.naive == pytest.approx(first.values, rel=1e-6)
         assert first.history == pytest.approx(LOAD[276:, 0])
         assert first.history_times[-1] == "2024-01-13 11:00:00"
 
@@ -85,11 +86,26 @@ class TestForecast:
         [one, _] = seasonal.forecast([load()], horizon=30)
         assert one.values[:24] == pytest.approx(LOAD[276:, 0], rel=1e-5)
         assert one.values[24:] == pytest.approx(LOAD[276:282, 0], rel=1e-5)
-        assert len(one.times) == len(one.naive) == 30
+        assert len(one.times) == 30
+        assert one.naive == pytest.approx(one.values, rel=1e-5)
         for interval in one.intervals:
             assert interval.low[4:] == interval.high[4:] == [None] * 26
             ends = zip(interval.low[:4], interval.high[:4], strict=True)
             assert all(low < high for low, high in ends)
+
+    def test_the_naive_forecast_is_that_of_the_true_history_at_any_horizon(self, ridge):
+        """Never of the model's own forecasts, which longer horizons are made from."""
+        for c, one in enumerate(ridge.forecast([load()], horizon=60)):
+            assert one.naive == pytest.approx([LOAD[276 + h % 24, c] for h in range(60)])
+
+    def test_the_naive_forecast_of_less_than_a_season(self, ridge):
+        values = LOAD[:3].copy()
+        values[1, 0] = NAN
+        values[:, 1] = NAN
+        some, none = ridge.forecast([load(values)], horizon=24)
+        first, _, last = values[:, 0]
+        assert some.naive == pytest.approx([last] * 21 + [first, first, last])
+        assert none.naive == pytest.approx([ridge.task.inputs.target.mean[1]] * 24)
 
     def test_shorter_than_trained(self, ridge):
         [whole, _], [short, _] = (ridge.forecast([load()], horizon=h) for h in (None, 2))
@@ -136,6 +152,33 @@ class TestForecast:
 
     def test_no_series_at_all(self, seasonal):
         assert seasonal.forecast([]) == []
+
+
+class TestEnsembles:
+    """Runs of one task and the same windows, whose forecasts are averaged."""
+
+    def test_the_mean_without_intervals(self, folder, seasonal, ridge):
+        """Margins of the errors of one run say nothing about the mean of several."""
+        both = api.load(folder / "seasonal", folder / "ridge")
+        found, one, two = (model.forecast([load()])[0] for model in (both, seasonal, ridge))
+        assert found.values == pytest.approx(np.mean([one.values, two.values], axis=0), rel=1e-5)
+        assert one.intervals
+        assert found.intervals == []
+        report = both.evaluate_corpora(
+            [Corpus(file="load.csv", part=(0.8, 1.0))], folder, EvaluationOptions()
+        )
+        assert not {"coverage", "width_units"} & set(report.scores)
+        assert report.remarks == [NO_INTERVALS]
+
+    def test_other_windows_are_refused(self, folder, seasonal):
+        trained(folder, "ridge", 'normalise = "last"', "last")
+        with pytest.raises(RunError) as caught:
+            api.load(folder / "seasonal", folder / "last")
+        assert str(caught.value) == (
+            f'{folder}/last has forecast.normalise = "last" and {folder}/seasonal "window", and '
+            "an ensemble needs one and the same; train both on the same data with the same "
+            "[forecast]"
+        )
 
 
 class TestRefused:
@@ -213,6 +256,25 @@ class TestEvaluation:
         assert set(record["floors"]) == {"naive", "seasonal"}
         assert (record["n"], record["series"]) == (57, 1)
 
+    def test_the_seasonal_floor_does_not_depend_on_the_look_back(self, folder, ridge):
+        short = trained(folder, "ridge", name="short", lookback=3)
+        found = [
+            self.evaluate(model, ["mae_units"]).record["floors"]["seasonal"]["mae_units"]["value"]
+            for model in (ridge, short)
+        ]
+        errors = [LOAD[f : f + 4] - LOAD[f - 24 : f - 20] for f in range(240, 297)]
+        assert found == pytest.approx([np.abs(errors).mean()] * 2, rel=1e-5)
+
+    def test_less_than_a_season_before_a_window_is_said(self, folder):
+        short = trained(folder, "ridge", name="short", lookback=3)
+        line = (
+            "seasonal: 21 of 21 windows have less than a season of 24 steps before them; where the "
+            "season before has no value, it is the naive forecast"
+        )
+        write_wide(folder / "few.csv", dict(zip(NAMES, LOAD[:27].T, strict=True)))
+        assert line in self.evaluate(short, file="few.csv", part=None).notes
+        assert not any("less than a season" in note for note in self.evaluate(short).notes)
+
     def test_metrics_by_default(self, ridge):
         record = self.evaluate(ridge).record
         names = ["mse", "mae", "mae_units", "smape", "mase", "coverage", "width_units"]
@@ -228,6 +290,21 @@ class TestEvaluation:
     def test_an_unknown_metric(self, seasonal):
         with pytest.raises(ConfigError, match="no metric 'bleu' for task 'forecast'"):
             self.evaluate(seasonal, ["bleu"])
+
+    def test_a_metric_that_the_data_do_not_have(self, seasonal, folder):
+        """It is never left out in silence."""
+        write_wide(folder / "other.csv", dict(zip(NAMES, LOAD[:60].T, strict=True)))
+        with pytest.raises(DataError, match=r"^MASE: no series has an in-sample seasonal error"):
+            self.evaluate(seasonal, ["mse", "mase"], file="other.csv", part=None)
+        both = api.load(folder / "seasonal", folder / "ridge")
+        for name, label in (("coverage", "Coverage"), ("pinball", "Pinball loss")):
+            with pytest.raises(DataError) as caught:
+                self.evaluate(both, [name])
+            assert str(caught.value) == (
+                f"{label}: the forecasts have no prediction intervals, which are calibrated on "
+                "enough validation windows of a single run; train with more validation data, or "
+                "score the runs of an ensemble one by one"
+            )
 
     def test_other_columns(self, seasonal, folder):
         write_wide(folder / "gas.csv", {"gas": wave(60)})

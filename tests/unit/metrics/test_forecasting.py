@@ -147,9 +147,9 @@ def test_a_perfect_naive2_has_no_owa():
     assert "owa" not in available(errors)
 
 
-def test_metrics_without_quantiles_say_so():
+def test_metrics_without_intervals_say_so():
     errors = one_window_each([[2]], [[4]])
-    with pytest.raises(DataError, match="Coverage: the forecasts have too few quantiles"):
+    with pytest.raises(DataError, match="Coverage: the forecasts have no prediction intervals"):
         FORECAST_METRICS["coverage"](errors)
 
 

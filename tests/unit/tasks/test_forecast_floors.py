@@ -5,6 +5,7 @@ import pytest
 import torch
 from forecast_runs import all_windows, fitted, series, wave
 
+from headway.models.counting.floors import SeasonalConfig
 from headway.tasks.forecast_floors import FLOORS, floor_models, floor_tensors
 
 PLAIN = {"lookback": 6, "horizon": 4, "season": 3, "scaling": "none"}
@@ -29,11 +30,58 @@ def test_naive_and_seasonal_by_hand(normalise):
     torch.testing.assert_close(found["seasonal"], expected, atol=1e-5, rtol=0)
 
 
-def test_a_season_longer_than_the_history_repeats_the_last_value():
+def test_a_season_longer_than_the_look_back():
+    """The floor sees a whole season, and the model beside it two steps."""
+    rows = [series([5, 1, 2, 3, 4, 7, 0, 0, 0, 0])]
+    task = fitted(rows, **(PLAIN | {"lookback": 2, "season": 5}))
+    windows = all_windows(task, rows)
+    last = len(windows) - 1  # its targets are the last four steps
+    found = predicted(floor_models(task, {})["seasonal"], task, windows, last)
+    torch.testing.assert_close(found, torch.tensor([1.0, 2, 3, 4]), atol=1e-5, rtol=0)
+    assert task.batch(windows, np.array([last]))["src"].shape[1] == 2
+
+
+def test_less_than_a_season_of_data_repeats_the_last_value():
+    """Six steps of history, a season of seven: the first of the seven does not exist."""
     rows = [series([5, 1, 2, 3, 4, 7, 0, 0, 0, 0])]
     task = fitted(rows, **(PLAIN | {"season": 7}), normalise="none")
     found = predicted(floor_models(task, {})["seasonal"], task, all_windows(task, rows))
-    assert found.tolist() == [7] * 4
+    assert found.tolist() == [7, 5, 1, 2]
+
+
+@pytest.mark.parametrize("other", [8, 20])
+@pytest.mark.parametrize("settings", [{}, {"scaling": "series"}, {"channels": "mixed"}], ids=str)
+@pytest.mark.parametrize("normalise", ["none", "last", "window"])
+def test_the_season_before_does_not_depend_on_the_look_back(settings, normalise, other):
+    """With several columns, and series of several levels. A longer look-back has a value before a
+    gap at the start of the season, so only that of a season is compared with gaps."""
+    values = np.stack([wave(60, 8), 100 + 20 * wave(60, 8, seed=1)], axis=1)
+    if other == 8 and not settings:
+        values[33, 0] = values[20, 1] = np.nan
+    rows = [series(values), series(50 * values[:45])]
+    found = []
+    for lookback in (3, other):
+        task = fitted(
+            rows, lookback=lookback, horizon=10, season=8, normalise=normalise, **settings
+        )
+        windows = all_windows(task, rows, part=(0.5, 1.0))
+        floor = floor_models(task, {})["seasonal"]
+        for batch in task.backtest(floor, windows):
+            target = task.inputs.target
+            scale, offset = windows.units(batch.places, target.mean, target.deviation)
+            found.append(batch.point * scale[:, None] + offset[:, None])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+
+
+def test_a_season_of_the_model_that_is_not_in_a_batch():
+    task = fitted([series(wave(60))], lookback=12, horizon=4)
+    assert SeasonalConfig(season=7).resolve(0, task.vocabularies) == SeasonalConfig(season=7)
+    with pytest.raises(ValueError) as caught:
+        SeasonalConfig(season=48).resolve(0, task.vocabularies)
+    assert str(caught.value) == (
+        "season = 48 is longer than the look-back and forecast.season, which are 24 steps at most; "
+        "set forecast.season = 48 instead"
+    )
 
 
 def test_a_short_history_repeats_what_there_is():

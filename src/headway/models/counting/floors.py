@@ -32,13 +32,20 @@ class SeasonalConfig:
     family: Literal["seasonal"] = "seasonal"
     """The model family."""
     season: Annotated[int, Ge(0)] = 0
-    """Steps of a season. 0 is the usual number for the frequency of the data, such as 24 for hourly
-    values. A season longer than the history gives the naive forecast."""
+    """Steps of a season. 0 is `forecast.season`, by default the usual number for the frequency of
+    the data, such as 24 for hourly values. Another season must not be longer than the look-back."""
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "SeasonalConfig":
-        if self.season or vocabularies.vectors is None:
+        vectors = vocabularies.vectors
+        if vectors is None:
             return self
-        return replace(self, season=vocabularies.vectors.season)
+        longest = max(vectors.size[0] - vectors.future, vectors.season)
+        if self.season > longest:
+            raise ValueError(
+                f"season = {self.season} is longer than the look-back and forecast.season, which "
+                f"are {longest} steps at most; set forecast.season = {self.season} instead"
+            )
+        return replace(self, season=self.season or vectors.season)
 
 
 class FloorModel(nn.Module):
@@ -46,7 +53,8 @@ class FloorModel(nn.Module):
 
     A batch has `src (B, S, F)`, `src_valid (B, S)`, `location` and `scale` (B, C). The first C
     features are the columns to forecast, `(value - location) / scale`; the others are covariates. S
-    is L, or more if covariates of the future are known.
+    is L, or more if covariates of the future are known. If a season is longer than L, it has
+    `last_season` and `last_season_valid` (B, season, C) too.
     """
 
     def __init__(self, config: Any, vocabularies: VocabularySizes) -> None:
@@ -72,19 +80,21 @@ class Naive(FloorModel):
 
 
 class Seasonal(FloorModel):
-    """Repeats the last season; before the first value of a short history, its last value."""
+    """Repeats the last season; the last value where a season before there is no value."""
 
     @torch.no_grad()
     def logits(self, batch: Mapping[str, Tensor]) -> Tensor:
         """The horizon in the units of the window (B, H * C)."""
-        values, valid = self.history(batch)
+        history, valid = self.history(batch)
+        values, valid = history, valid[:, :, None]
+        if "last_season" in batch:  # it is longer than the history
+            values, valid = batch["last_season"], batch["last_season_valid"]
         length, season = values.size(1), self.config.season
+        if not 0 < season <= length:
+            season = 1
         steps = torch.arange(self.n_outputs // values.size(2), device=values.device)  # (H,)
-        if 0 < season <= length:
-            steps = length - season + steps % season
-        else:
-            steps = torch.full_like(steps, length - 1)
-        horizon = torch.where(valid[:, steps, None], values[:, steps], values[:, -1:])  # (B, H, C)
+        steps = length - season + steps % season
+        horizon = torch.where(valid[:, steps], values[:, steps], history[:, -1:])  # (B, H, C)
         return horizon.flatten(1)
 
 
