@@ -120,3 +120,13 @@ def test_the_leak_check_compares_values_alone(headway, workdir):
     code, out, error = headway("train", "leak.toml", "--out", "leak")
     assert code == 0, error
     assert "leak check: of 8 training examples 1 also occur in the valid data" in out + error
+
+
+def test_values_too_large_name_their_line_and_leave_no_run(headway, workdir):
+    lines = [ts_line(example(seed)[0], f"{seed + 1}e300") for seed in range(12)]
+    (workdir / "huge.ts").write_text(ts_text(lines))
+    (workdir / "huge.toml").write_text(run_text("values").replace("regress-train.ts", "huge.ts"))
+    code, _, error = headway("train", "huge.toml", "--out", "huge")
+    assert code == 1
+    assert "huge.ts:6: the value 1e300 is too large; numbers may be at most" in error
+    assert not (workdir / "huge").exists()

@@ -18,11 +18,9 @@ import numpy as np
 from ...errors import DataError, RunError
 from ..series import Series
 from ..store import Column
-from .values import number
+from .values import LARGEST, number
 
 MOST_CATEGORIES = 256
-LARGEST = 1e30
-"""The largest size of a number: squares of errors must fit into float32."""
 SHOWN = 8
 
 
