@@ -130,3 +130,15 @@ def test_values_too_large_name_their_line_and_leave_no_run(headway, workdir):
     assert code == 1
     assert "huge.ts:6: the value 1e300 is too large; numbers may be at most" in error
     assert not (workdir / "huge").exists()
+
+
+def test_a_series_without_values_is_refused_or_left_out(headway, workdir):
+    rows = ["item_id,time,1,2", *(f"a,{t},{t},{-t}" for t in range(15)), "b,0,,", "b,1,,"]
+    (workdir / "missing.csv").write_text("\n".join(rows) + "\n")
+    code, _, error = headway("predict", "classes", "missing.csv", "--format", "series")
+    assert code == 1, error
+    assert "missing.csv:17: the series has no values; give at least one" in error
+    code, out, error = headway("predict", "classes", "missing.csv", *("--format", "series", "--on-error", "keep"))
+    assert code == 1
+    assert out.splitlines()[1] == ""
+    assert "1 of 2 lines cannot be used and are empty in the output:" in error

@@ -82,7 +82,12 @@ def _predictions(
 
 
 def _is_blank(predictor: "Predictor", values: Any) -> bool:
-    return not isinstance(values, InputError) and predictor.is_blank(values)
+    """Whether an input is a blank line; a series without values is none, and is refused."""
+    from ..data.config import reads_series
+
+    if isinstance(values, InputError) or reads_series(predictor.inputs):
+        return False
+    return predictor.is_blank(values)
 
 
 def _input(predictor: "Predictor", values: Any) -> Any:
