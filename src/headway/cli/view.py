@@ -166,11 +166,11 @@ def view(
     if not model.has_search:
         named |= {f"--{name}": value for name, value in texts.items()}
         named |= {f"the search setting {name}": True for name in settings}
-    named |= chosen if model.reads_series else {f"--{name}": x for name, x in windows.items()}
+    named |= chosen if model.forecasts_windows else {f"--{name}": x for name, x in windows.items()}
     are_series = reads_series(model.task.columns)
     named |= {} if are_series else {"--series": series}
     refuse_options(run, model.config.task, named)
-    if model.reads_series:
+    if model.forecasts_windows:
         _show_series(_inspect_window(model, argument, series, windows), png, out, as_json)
         return
     if are_series:

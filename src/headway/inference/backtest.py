@@ -47,8 +47,8 @@ class Backtest:
 
     def run(self) -> dict[str, ErrorSums]:
         """The errors of each model, by name."""
-        scales, look_back = self._scales(), self.windows.size.history
-        sums = {name: ErrorSums(scales, look_back) for name in self.models}
+        scales = self._scales()
+        sums = {name: ErrorSums(scales) for name in self.models}
         for batches in self.task.backtests(list(self.models.values()), self.windows):
             levels, ends = self._quantiles(batches[0])
             second = self._naive2(batches[0]) if self.has_naive2 else None

@@ -57,7 +57,7 @@ class TrainedModel:
         scored_inputs: the inputs of `score`, texts or pairs of texts; None without `score`.
         has_search: whether outputs are searched for an input, with settings and constraints;
             `inspect` then takes a `TranslationRequest`.
-        reads_series: whether inputs are series of a file instead of texts.
+        forecasts_windows: whether it continues series, so that `inspect` takes a window of one.
         evaluation_options: the `EvaluationOptions` that `evaluate_corpora` takes, and `outputs` if
             it decodes outputs.
         columns_as_trained: whether a test file without column names has the columns of the
@@ -73,7 +73,7 @@ class TrainedModel:
     commands: ClassVar[Mapping[str, CommandUse]]
     scored_inputs: ClassVar[Literal["texts", "pairs"] | None] = None
     has_search: ClassVar[bool] = False
-    reads_series: ClassVar[bool] = False
+    forecasts_windows: ClassVar[bool] = False
     evaluation_options: ClassVar[frozenset[str]] = frozenset()
     columns_as_trained: ClassVar[bool] = True
     scores_by_length: ClassVar[bool] = False

@@ -58,6 +58,7 @@ class EvaluationReport:
         outputs: one for each row of the test set, empty if the row is left out, or one for each
             group of rows; None if nothing is decoded.
         digits: decimals of the scores in a table.
+        significant: significant digits that a small score has at least, with more decimals.
     """
 
     scores: Mapping[str, Score]
@@ -68,6 +69,7 @@ class EvaluationReport:
     warnings: Sequence[str] = ()
     outputs: Sequence[str] | None = None
     digits: int = 2
+    significant: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..data.windows import fill_forward
-from ..metrics.score import Score
+from ..metrics.score import Score, decimals_of
 
+DIGITS = 3
+"""Decimals of scores, and significant digits of small ones."""
 OWN = "model"
 """The name of the model beside its floors."""
 DECIDING = frozenset({"mse", "mae", "rmse", "mae_units", "smape", "mase", "owa"})
@@ -53,8 +55,9 @@ def floor_lines(own: Mapping[str, Score], floors: Mapping[str, Mapping[str, Scor
     columns = {OWN: own, **floors}
     lines = ["", "on the same windows " + "".join(f"{name:>12}" for name in columns)]
     for name in shown:
-        values = [scores.get(name) for scores in columns.values()]
-        cells = "".join(f"{'' if score is None else f'{score.value:.3f}':>12}" for score in values)
+        found = [scores.get(name) for scores in columns.values()]
+        n = decimals_of((score.value for score in found if score), DIGITS, DIGITS)
+        cells = "".join(f"{'' if score is None else f'{score.value:.{n}f}':>12}" for score in found)
         lines.append(f"{own[name].name:20}{cells}")
     return lines
 
@@ -66,15 +69,18 @@ def warnings_of_floors(
     metric = next((name for name in own if name in DECIDING), None)
     if metric is None:
         return []
-    better = [
-        f"{name} ({scores[metric].value:.3f})"
+    value = own[metric].value
+    better = {
+        name: scores[metric].value
         for name, scores in floors.items()
-        if metric in scores and scores[metric].value < own[metric].value
-    ]
+        if metric in scores and scores[metric].value < value
+    }
     if not better:
         return []
+    n = decimals_of([value, *better.values()], DIGITS, DIGITS)
+    named = " and ".join(f"{name} ({each:.{n}f})" for name, each in better.items())
     return [
-        f"{' and '.join(better)} {'are' if len(better) > 1 else 'is'} better than the model "
-        f"({own[metric].value:.3f}) by {own[metric].name}; a simple model is enough for these "
-        "data, or this one needs more training"
+        f"{named} {'are' if len(better) > 1 else 'is'} better than the model "
+        f"({value:.{n}f}) by {own[metric].name}; a simple model is enough for these data, or this "
+        "one needs more training"
     ]

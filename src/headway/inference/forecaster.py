@@ -43,6 +43,7 @@ from .evaluation import (
     timed,
 )
 from .floor_scores import (
+    DIGITS,
     OWN,
     floor_lines,
     note_of_short_histories,
@@ -106,7 +107,7 @@ class Forecaster(TrainedModel):
     commands: ClassVar[Mapping[str, CommandUse]] = {
         "forecast": CommandUse("FILE", "Forecast the steps after the end of a file.")
     }
-    reads_series = True
+    forecasts_windows = True
     task: Forecast
 
     @classmethod
@@ -175,7 +176,8 @@ class Forecaster(TrainedModel):
             ],
             warnings=warnings_of_floors(own, scores),
             remarks=[NO_INTERVALS] if self.ensemble_members else [],
-            digits=3,
+            digits=DIGITS,
+            significant=DIGITS,
         )
 
     def _score(self, name: str, sums: ErrorSums) -> Score:

@@ -26,7 +26,6 @@ from ..metrics.interval import RESAMPLES
 from ..metrics.score import Score
 from ..run_config import RunConfig
 from ..tasks.inputs import Inputs
-from ..tasks.series_inputs import SeriesInputs
 from ..tasks.text_inputs import BETWEEN
 from ..view.report import Sample
 from .base import CUT, Logged, TooLong, TrainedModel, location_of
@@ -348,15 +347,11 @@ class SequencePredictor(Predictor, Generic[SequenceOutput]):
         return super().verbs_for(config)
 
     def public_info(self) -> dict[str, Any]:
-        inputs = self._inputs
-        if not isinstance(inputs, SeriesInputs):
-            return super().public_info()
-        return {**super().public_info(), "series": inputs.describe()}
+        return {**super().public_info(), **self._inputs.public_info()}
 
     def example(self) -> list[str] | None:
         """The first series of the run's newest data as a CSV file; None without the file."""
-        inputs = self._inputs
-        if not isinstance(inputs, SeriesInputs):
+        if self._inputs.codec is not None:  # the log has the examples of texts
             return None
         [corpus, *_], root = corpora_of(self.config.data, None)
         try:
@@ -424,9 +419,7 @@ class SequencePredictor(Predictor, Generic[SequenceOutput]):
         inspection = inspect_elements(
             self.task.name, model, title, names, inputs.begin, batch, outputs, background
         )
-        if not isinstance(inputs, SeriesInputs):
-            return inspection
-        series = series_read(inputs, text, encoded, settings, bool(inspection.encoder))  # type: ignore[arg-type]
+        series = series_read(inputs, text, encoded, settings, bool(inspection.encoder))
         return replace(inspection, series=series)
 
     def _texts_of(self, rows: Sequence[Row]) -> list[str] | None:

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.codecs.series import NumberColumn
 from ..data.series import Series
 from ..data.times import TimeProblem, parse_times, time_texts
 from ..data.windows import Windows
@@ -29,7 +28,7 @@ from ..inspection.series import (
 )
 from ..models import FAMILIES
 from ..tasks.forecast_inputs import CALENDAR
-from ..tasks.series_inputs import AnySeries, SeriesInputs
+from ..tasks.inputs import Inputs
 from .series_files import SeriesRow
 
 if TYPE_CHECKING:
@@ -78,22 +77,21 @@ def inspect_series(
 
 
 def series_read(
-    inputs: SeriesInputs, value: AnySeries, encoded: np.ndarray, model: Any, attends: bool
+    inputs: Inputs, value: Any, encoded: np.ndarray, model: Any, attends: bool
 ) -> ReadSeries | None:
-    """The series of an inspection, with its columns of numbers; None if it has no such column.
+    """The series of an inspection, with its columns of numbers.
+
+    None for a text, and for a series without such a column.
 
     Args:
         model: the settings of the model.
         attends: whether the model has attention, which reads patches.
     """
     series = inputs.as_series(value)
-    numbers = {
-        column.name: values
-        for column, values in zip(inputs.series.columns, series.values.T, strict=True)
-        if isinstance(column, NumberColumn)
-    }
-    if not numbers:
+    if series is None or not inputs.numbers:
         return None
+    columns = dict(zip(series.columns, series.values.T, strict=True))
+    numbers = {name: columns[name] for name in inputs.numbers}
     times = series.times
     is_counted = times.dtype.kind != "M" and series.start == 0
     spans: list[Span] = inputs.spans(encoded, model) if attends else []

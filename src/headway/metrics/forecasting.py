@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from ..errors import DataError
-from .forecast_errors import ErrorSums, Numbers
-from .interval import SEED, block_bootstrap, bootstrap
+from .forecast_errors import FEWEST_BLOCKS, ErrorSums, Numbers
+from .interval import SEED, block_bootstrap, bootstrap, t_factor
 from .metric import Metric
 from .score import Score
 
@@ -31,6 +31,7 @@ class _Measure:
         settings: what the signature says about the measure.
         per_series: whether a mean is one of series, each with its own mean, or one of all values.
         missing: why there may be no such score.
+        largest: the largest possible value.
     """
 
     name: str
@@ -40,6 +41,7 @@ class _Measure:
     settings: str = ""
     per_series: bool = False
     missing: str = ""
+    largest: float = math.inf
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -92,7 +94,15 @@ _ALL = (
     _Measure("mse_units", "MSE in units", (("squared", "count"),), _same, "values:units"),
     _Measure("mae_units", "MAE in units", (("absolute", "count"),), _same, "values:units"),
     _Measure("rmse_units", "RMSE in units", (("squared", "count"),), math.sqrt, "values:units"),
-    _Measure("smape", "sMAPE", (("symmetric", "count"),), _same, "max:200", per_series=True),
+    _Measure(
+        "smape",
+        "sMAPE",
+        (("symmetric", "count"),),
+        _same,
+        "max:200",
+        per_series=True,
+        largest=200.0,
+    ),
     _Measure("mase", "MASE", (("mase", "mase_count"),), _same, per_series=True, missing=_NO_MASE),
     _Measure(
         "owa",
@@ -124,7 +134,14 @@ _ALL = (
         "values:units",
         missing=_NO_INTERVALS,
     ),
-    _Measure("coverage", "Coverage", (("covered", "count"),), _percent, missing=_NO_INTERVALS),
+    _Measure(
+        "coverage",
+        "Coverage",
+        (("covered", "count"),),
+        _percent,
+        missing=_NO_INTERVALS,
+        largest=100.0,
+    ),
     _Measure(
         "width",
         "Width",
@@ -179,7 +196,8 @@ def _interval(
     """The ends of the interval and what the signature says about it.
 
     Windows overlap, so neighbours are not independent: many series are resampled as a whole, few
-    by blocks of consecutive windows. Without two blocks there is no interval.
+    by blocks of consecutive windows. Few blocks differ by less than they should, so the interval is
+    widened as that of a mean of so many values. Without three blocks there is none.
     """
     groups, blocks = errors.groups(measure.sums), errors.blocks()
     drawn = f"bs:{resamples}|seed:{SEED}"
@@ -188,15 +206,20 @@ def _interval(
         low, high = bootstrap(measure.statistics(sums), measure.score, resamples)
         return low, high, f"interval:bootstrap95 of series|{drawn}"
     n_blocks = sum(len(windows) / block for windows, block in zip(groups, blocks, strict=True))
-    if n_blocks < 2:
-        return None, None, f"interval:none, {max(blocks)} windows make a block"
+    if n_blocks < FEWEST_BLOCKS:
+        made = f"{max(blocks)} windows make a block, and {FEWEST_BLOCKS} are needed"
+        return None, None, f"interval:none, {made}"
     low, high = block_bootstrap(
         groups,
         blocks,
         lambda sums: measure.score(measure.statistics(sums).sum(axis=0)),
         resamples,
     )
-    return low, high, f"interval:bootstrap95 of blocks of {max(blocks)} windows|{drawn}"
+    value, factor = _value(measure, errors), t_factor(n_blocks)
+    low = max(0.0, value - factor * (value - low))
+    high = min(measure.largest, value + factor * (high - value))
+    of_blocks = f"blocks of {max(blocks)} windows, widened for {n_blocks:.0f} blocks"
+    return low, high, f"interval:bootstrap95 of {of_blocks}|{drawn}"
 
 
 def _signature(measure: _Measure, errors: ErrorSums) -> str:

@@ -1,6 +1,10 @@
 """`Score`, the result of every metric: a value, its interval and its signature."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+MOST_DECIMALS = 8
 
 
 @dataclass(frozen=True)
@@ -26,3 +30,16 @@ class Score:
             "high": self.high,
             "signature": self.signature,
         }
+
+
+def decimals_of(values: Iterable[float], least: int, significant: int) -> int:
+    """The decimals with which each value has so many significant digits; at least `least`.
+
+    Args:
+        significant: 0 for `least`, whatever the values.
+    """
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not sizes or not significant:
+        return least
+    needed = significant - 1 - math.floor(math.log10(min(sizes)))
+    return max(least, min(needed, MOST_DECIMALS))

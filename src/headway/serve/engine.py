@@ -217,7 +217,7 @@ class Engine:
         """The data of the page, with the attention of one output and without the training log."""
         if self.trained.has_search:
             inspection = self._search(key, item)
-        elif self.trained.reads_series:
+        elif self.trained.forecasts_windows:
             inspection = self.trained.inspect(item.row, key.column, key.at, item.names)
         elif isinstance(item, SeriesItem):
             inspection = self.trained.inspect(item.row[LABELLED])

@@ -196,7 +196,7 @@ class RequestValidator(ServedRun):
         self._check_verb("inspect")
         if not self.trained.has_search:
             self._refuse_fields(request, SEARCHED, "a search")
-        if self.trained.reads_series:
+        if self.trained.forecasts_windows:
             self._refuse_fields(request, (TEXT,), "a model of texts")
             return self._inspect_window(request)
         if self._reads_labelled:
@@ -231,7 +231,7 @@ class RequestValidator(ServedRun):
     @property
     def _reads_labelled(self) -> bool:
         """Whether the model predicts a label or a value of a series."""
-        return reads_series(self.trained.task.columns) and not self.trained.reads_series
+        return reads_series(self.trained.task.columns) and not self.trained.forecasts_windows
 
     def _predict_series(self, request: schema.PredictRequest) -> ValidatedRequest:
         if request.texts is not None:

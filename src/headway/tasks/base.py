@@ -213,6 +213,8 @@ class Task(IndependentColumns, ABC):
         fitting: the note shown while codecs are fitted.
         usual_lr: the default of `train.lr`; None leaves it to the size of the model.
         is_calibrated: whether a trained run gets the tensors of `calibrate`.
+        compares_examples: whether `leaks` compares the training examples with those of the test
+            set, which are prepared for it.
         model_defaults: defaults of `[model]` that fit the task, by family, in place of the
             family's own.
         codec: the codec of source texts, once there are codecs.
@@ -238,6 +240,7 @@ class Task(IndependentColumns, ABC):
     model_defaults: Mapping[str, Mapping[str, Any]] = {}
     fitting: str = "learning the vocabulary"
     is_calibrated: ClassVar[bool] = False
+    compares_examples: ClassVar[bool] = False
     usual_lr: ClassVar[float | None] = None
     codec: TextCodec
 

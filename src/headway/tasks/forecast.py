@@ -72,6 +72,7 @@ class Forecast(Task):
     fitting = "reading the series"
     usual_lr = 1e-3
     is_calibrated = True
+    compares_examples = True
     model_defaults: Mapping[str, Mapping[str, Any]] = {
         "encoder": {"preset": "series", "pooling": "all"},
         "transformer": {"preset": "series"},

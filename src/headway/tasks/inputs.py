@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..data.codecs.codec import Codec
 from ..data.codecs.text import TextCodec, TextConfig
+from ..data.series import Series
 from ..data.store import Store
 from ..models import Vectors
 from ..models.family import Ability
@@ -36,6 +37,7 @@ class Inputs(ABC):
         is_limited: whether `data.max_length` limits their length.
         fitting: the note shown while codecs are fitted.
         codec: the codec of texts; None if they are none.
+        numbers: the columns of a series that have numbers.
         config: the settings of series.
         n_tokens: size of the vocabulary; 0 if they are no texts.
         vectors: the vectors that a model reads; None if it reads tokens.
@@ -51,6 +53,7 @@ class Inputs(ABC):
     is_limited: ClassVar[bool] = True
     fitting: ClassVar[str] = "learning the vocabulary"
     codec: TextCodec | None = None
+    numbers: tuple[str, ...] = ()
     config: SeriesConfig = SeriesConfig()
     n_tokens: int = 0
     vectors: Vectors | None = None
@@ -93,6 +96,24 @@ class Inputs(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The vocabulary, or the columns of series, as plain data."""
+
+    def public_info(self) -> dict[str, Any]:
+        """What a server tells its clients about the inputs."""
+        return {}
+
+    def as_series(self, value: Any) -> Series | None:
+        """An input as a series with all of its facts; None if it is a text."""
+        return None
+
+    def spans(self, encoded: np.ndarray, model: Any) -> list[tuple[int, int]]:
+        """The first and last step of each patch of a series, from 0; none for a text.
+
+        A class vector has no steps.
+
+        Args:
+            model: the settings of the model.
+        """
+        return []
 
     def sizes(self, lengths: Mapping[str, Any]) -> Mapping[str, Any]:
         """The lengths that `data.max_length` limits; see `data.row_rules`."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..data.batching import WARP_STREAM
 from ..data.codecs.codec import Codec
-from ..data.codecs.series import SeriesCodec
+from ..data.codecs.series import NumberColumn, SeriesCodec
 from ..data.codecs.text import TextConfig
 from ..data.frequency import Frequency
 from ..data.series import Series
@@ -93,6 +93,7 @@ class SeriesInputs(Inputs):
         features = series.width * (1 + facts.has_gaps)
         length = facts.longest if facts.shortest == facts.longest else 0
         patch = min(max(1, facts.usual // PATCHES), LARGEST_PATCH)
+        self.numbers = tuple(c.name for c in series.columns if isinstance(c, NumberColumn))
         self.vectors = Vectors(features, (length,), patch=patch)
 
     @classmethod
@@ -132,6 +133,9 @@ class SeriesInputs(Inputs):
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "series", "columns": list(self.series.names), **asdict(self.facts)}
+
+    def public_info(self) -> dict[str, Any]:
+        return {"series": self.describe()}
 
     def sizes(self, lengths: Mapping[str, Any]) -> Mapping[str, Any]:
         """Nothing: series may have any length."""
@@ -175,7 +179,6 @@ class SeriesInputs(Inputs):
         return [CLASS_VECTOR, *names] if model.input.class_vector else names
 
     def spans(self, encoded: np.ndarray, model: Any) -> list[tuple[int, int]]:
-        """The first and last step of each patch, from 0, without the class vector."""
         spans: list[tuple[int, int]] = model.input.spans(len(encoded))
         return spans
 

@@ -65,7 +65,7 @@ def _note_leaks(
 ) -> None:
     """Notes what the task finds by comparing examples, if it does not compare rows."""
     held_out = {} if validation is None else {"valid": validation.store}
-    if context.corpora("test") and task.is_calibrated:
+    if context.corpora("test") and task.compares_examples:
         held_out["test"] = _prepare(context, task, "test", None, None).store
     if line := task.leaks(training.store, held_out):
         context.note("Data", line)

@@ -326,6 +326,12 @@ class TestFloors:
             "MSE                        0.500       2.000       0.250",
         ]
         assert floor_lines(own, {}) == []
+        small = {"mse": score(0.00763)}
+        assert floor_lines(small, {"naive": {"mse": score(0.0081)}})[-1] == (
+            "MSE                      0.00763     0.00810"
+        )
+        [line] = warnings_of_floors(small, {"ridge": {"mse": score(0.00761)}})
+        assert line.startswith("ridge (0.00761) is better than the model (0.00763) by MSE")
 
     def test_a_better_floor_is_a_warning(self):
         own = {"mse": score(0.5)}

@@ -34,7 +34,7 @@ def rows(forecasts, begin, end):
 def test_chunks_of_any_size_have_the_same_sums():
     forecasts = random_forecasts(20, np.random.default_rng(0))
     scales = SeriesScales(np.array([[2.0, 3.0], [1.0, 4.0]]), np.ones((2, 2)), 1)
-    whole, parts = ErrorSums(scales, look_back=5), ErrorSums(scales, look_back=5)
+    whole, parts = ErrorSums(scales), ErrorSums(scales)
     whole.add(forecasts)
     for begin, end in ((0, 7), (7, 8), (8, 20)):
         parts.add(rows(forecasts, begin, end))
@@ -44,7 +44,7 @@ def test_chunks_of_any_size_have_the_same_sums():
 
 
 def test_sums_by_hand():
-    sums = ErrorSums(SeriesScales(np.array([[2.0]]), np.array([[4.0]]), 1), look_back=1)
+    sums = ErrorSums(SeriesScales(np.array([[2.0]]), np.array([[4.0]]), 1))
     sums.add(
         Forecasts(
             np.array([[[1.0], [4.0], [9.0]]]),
@@ -81,7 +81,7 @@ def test_sums_by_hand():
 
 
 def test_both_zero_is_no_symmetric_error():
-    sums = ErrorSums(ONE, look_back=1)
+    sums = ErrorSums(ONE)
     zeros = np.zeros((1, 2, 1))
     sums.add(Forecasts(zeros, zeros, zeros == 0, np.array([0]), np.array([0])))
     assert sums.by_window["symmetric"].tolist() == [0.0]
@@ -89,9 +89,9 @@ def test_both_zero_is_no_symmetric_error():
 
 def test_columns_that_come_apart_are_one_window():
     forecasts = random_forecasts(4, np.random.default_rng(1), n_series=1)
-    whole = ErrorSums(SeriesScales(np.ones((1, 2))), look_back=1)
+    whole = ErrorSums(SeriesScales(np.ones((1, 2))))
     whole.add(forecasts)
-    apart = ErrorSums(ONE, look_back=1)
+    apart = ErrorSums(ONE)
     for column in (0, 1):
         columns = {
             name: value[:, :, [column]]
@@ -107,7 +107,7 @@ def test_columns_that_come_apart_are_one_window():
 
 def test_float32_chunks_are_summed_in_float64():
     n = 2000
-    sums = ErrorSums(ONE, look_back=1)
+    sums = ErrorSums(ONE)
     outputs, shape = np.full((n, 50, 1), 0.1, np.float32), (n, 50, 1)
     places = np.zeros(n, int), np.arange(n)
     sums.add(Forecasts(outputs, np.zeros(shape, np.float32), np.ones(shape, bool), *places))
@@ -115,14 +115,14 @@ def test_float32_chunks_are_summed_in_float64():
     assert total == pytest.approx(n * 50 * float(np.float32(0.1)) ** 2, rel=1e-13)
 
 
-def test_blocks_span_horizon_and_look_back():
-    sums = ErrorSums(SeriesScales(np.ones((2, 1))), look_back=7)
+def test_blocks_span_two_horizons_or_one():
+    sums = ErrorSums(SeriesScales(np.ones((2, 1))))
     origins = np.concatenate([np.arange(100, 120), np.arange(0, 60, 4)])
     series = np.repeat([0, 1], [20, 15])
     zeros = np.zeros((35, 3, 1))
     order = np.random.default_rng(0).permutation(35)
     sums.add(Forecasts(zeros, zeros, zeros == 0, series[order], origins[order]))
-    assert sums.blocks() == [10, 3]
+    assert sums.blocks() == [6, 2]
     assert [len(group) for group in sums.groups(("count", "squared"))] == [20, 15]
     assert sums.series.tolist() == [0, 1]
 
@@ -135,18 +135,18 @@ def test_a_number_that_is_not_finite_is_named():
     scales = SeriesScales(np.ones((6, 1)))
     message = "forecast of series 5, step 22, column 0 is inf; expected a finite number"
     with pytest.raises(DataError, match=message):
-        ErrorSums(scales, 1).add(Forecasts(bad, values, valid, *places))
+        ErrorSums(scales).add(Forecasts(bad, values, valid, *places))
     with pytest.raises(DataError, match="target of series 5, step 22"):
-        ErrorSums(scales, 1).add(Forecasts(values, bad, valid, *places))
+        ErrorSums(scales).add(Forecasts(values, bad, valid, *places))
     missing = valid.copy()
     missing[1, 2, 0] = False
-    sums = ErrorSums(scales, 1)
+    sums = ErrorSums(scales)
     sums.add(Forecasts(values, bad, missing, *places))
     assert sums.by_window["count"].tolist() == [3.0, 2.0]
 
 
 def test_nothing_to_score_and_other_horizons_are_refused():
-    sums = ErrorSums(ONE, look_back=1)
+    sums = ErrorSums(ONE)
     with pytest.raises(DataError, match="no targets to score: got 0"):
         _ = sums.by_window
     zeros = np.zeros((1, 2, 1))

@@ -26,7 +26,7 @@ def one_window_each(outputs, targets, histories=None, season=1, scaling=None, ot
         errors = [seasonal_error(np.asarray(row, float)[:, None], season) for row in histories]
         seasonal = np.stack(errors)
     scaling = np.ones((n, 1)) if scaling is None else np.asarray(scaling, float)[:, None]
-    sums = ErrorSums(SeriesScales(scaling, seasonal, season), look_back=season)
+    sums = ErrorSums(SeriesScales(scaling, seasonal, season))
     naive = None if others is None else np.asarray(others, float)[:, :, None]
     valid = np.isfinite(targets)
     places = np.arange(n), np.zeros(n, int)
@@ -47,7 +47,7 @@ def sliding_windows(n, horizon, rng, scaling=2.0, quantiles=True):
     targets = 5 + targets[:n, :, None]
     outputs, shape = np.full_like(targets, 5.0), targets.shape
     bands = np.broadcast_to([4.0, 5.0, 6.0], (*shape, 3)) if quantiles else None
-    sums = ErrorSums(SeriesScales(np.array([[scaling]])), look_back=horizon)
+    sums = ErrorSums(SeriesScales(np.array([[scaling]])))
     places = np.zeros(n, int), np.arange(n)
     levels = (0.05, 0.5, 0.95) if quantiles else ()
     sums.add(Forecasts(outputs, targets, np.ones(shape, bool), *places, bands, levels))
@@ -80,7 +80,7 @@ def test_mase_and_owa_by_hand():
 
 
 def test_pinball_coverage_and_width_by_hand():
-    sums = ErrorSums(SeriesScales(np.array([[2.0]])), look_back=1)
+    sums = ErrorSums(SeriesScales(np.array([[2.0]])))
     targets = np.array([[[0.0], [5.0]]])
     quantiles = np.array([[[[-1.0, 0.0, 2.0]], [[1.0, 2.0, 3.0]]]])
     places = np.array([0]), np.array([0])
@@ -104,7 +104,7 @@ def test_half_of_the_crps_is_the_mean_of_many_pinball_losses():
     levels = tuple(float(level) for level in (np.arange(999) + 0.5) / 999)
     target = np.zeros((1, 1, 1))
     quantiles = stats.norm.ppf(levels)[None, None, None]
-    sums = ErrorSums(SeriesScales(np.ones((1, 1))), look_back=1)
+    sums = ErrorSums(SeriesScales(np.ones((1, 1))))
     places = np.array([0]), np.array([0])
     sums.add(Forecasts(target, target, target == 0, *places, quantiles, levels))
     crps = 2 / (2 * np.pi) ** 0.5 - 1 / np.pi**0.5
@@ -166,7 +166,7 @@ def test_every_window_counts_however_they_were_batched():
     targets = rng.normal(size=(100, 4, 1))
     scores = []
     for size in (32, 100, 7):  # with the last, smaller batch
-        sums = ErrorSums(SeriesScales(np.ones((1, 1))), look_back=2)
+        sums = ErrorSums(SeriesScales(np.ones((1, 1))))
         for begin in range(0, 100, size):
             part = targets[begin : begin + size]
             places = np.zeros(len(part), int), np.arange(begin, begin + len(part))
@@ -190,7 +190,8 @@ def test_few_series_are_resampled_by_blocks_of_windows():
         score = FORECAST_METRICS[name](errors, resamples=200)
         assert score.low < score.value < score.high or name.startswith("width")
         assert score.signature.endswith(
-            "|windows:all|interval:bootstrap95 of blocks of 20 windows|bs:200|seed:12345"
+            "|windows:all|interval:bootstrap95 of blocks of 20 windows, widened for 20 blocks"
+            "|bs:200|seed:12345"
         )
 
 
@@ -203,11 +204,32 @@ def test_blocks_cover_the_truth_where_single_windows_do_not():
     assert inside > 0.75 * n_trials
 
 
-def test_without_two_blocks_there_is_no_interval():
-    errors = sliding_windows(30, 10, np.random.default_rng(0))
+def test_few_blocks_cover_the_truth_too():
+    """Three horizons of windows, as of ETT at 720 steps."""
+    inside, n_trials = 0, 60
+    for seed in range(n_trials):
+        errors = sliding_windows(121, 40, np.random.default_rng(seed), 1.0, quantiles=False)
+        score = FORECAST_METRICS["mse"](errors, resamples=100)
+        assert "blocks of 40 windows, widened for 3 blocks" in score.signature
+        assert 0 <= score.low <= score.value <= score.high
+        inside += score.low <= 1.0 <= score.high
+    assert inside > 0.75 * n_trials
+
+
+def test_without_three_blocks_there_is_no_interval():
+    errors = sliding_windows(29, 10, np.random.default_rng(0))
     score = FORECAST_METRICS["mse"](errors, resamples=200)
     assert (score.low, score.high) == (None, None)
-    assert score.signature.endswith("|interval:none, 20 windows make a block")
+    assert score.signature.endswith("|interval:none, 10 windows make a block, and 3 are needed")
+
+
+def test_intervals_end_where_values_do():
+    errors = sliding_windows(31, 10, np.random.default_rng(1))
+    coverage, smape = (
+        FORECAST_METRICS[name](errors, resamples=200) for name in ("coverage", "smape")
+    )
+    assert 0 <= coverage.low <= coverage.high <= 100
+    assert 0 <= smape.low <= smape.high <= 200
 
 
 def test_many_series_are_resampled_as_a_whole():
@@ -269,7 +291,7 @@ def test_quantile_errors_are_those_of_utilsforecast():
     names = ["low", "middle", "high"]
     columns = dict(zip(names, np.moveaxis(quantiles, 2, 0), strict=True))
     frame = long_table(targets, targets, **columns)
-    errors = ErrorSums(SeriesScales(np.ones((6, 1))), look_back=1)
+    errors = ErrorSums(SeriesScales(np.ones((6, 1))))
     places = np.arange(6), np.zeros(6, int)
     three = targets[:, :, None], np.ones((6, 8, 1), bool)
     errors.add(Forecasts(three[0], *three, *places, quantiles[:, :, None], levels))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from headway.metrics.interval import block_bootstrap, bootstrap, wilson
+from headway.metrics.interval import block_bootstrap, bootstrap, t_factor, wilson
 
 
 def mean_of(sums):
@@ -100,3 +100,9 @@ def test_dependent_rows_need_a_wider_interval():
     wide_low, wide_high = block_bootstrap([rows], [100], total_mean, resamples=400)
     # The mean of n values that average 50 steps has about sqrt(50) times the deviation.
     assert 4 < (wide_high - wide_low) / (high - low) < 8
+
+
+@pytest.mark.parametrize(("n", "quantile"), [(3, 4.303), (5, 2.776), (11, 2.228), (31, 2.042)])
+def test_a_mean_of_few_values_has_the_wider_interval_of_student(n, quantile):
+    assert t_factor(n) == pytest.approx(quantile / 1.96, rel=0.01)
+    assert t_factor(1e9) == pytest.approx(1)

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from headway.metrics.score import Score
+from headway.metrics.score import MOST_DECIMALS, Score, decimals_of
 
 
 def test_the_fields_for_scripts_leave_out_the_name():
@@ -25,3 +25,20 @@ def test_scores_are_values():
     assert score != Score("TER", 40.0, None, None, "case:mixed")
     with pytest.raises(FrozenInstanceError):
         score.value = 0.0
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.5], 3),
+        ([0.5], 3),
+        ([0.0123], 4),
+        ([120.0, -0.0076], 5),
+        ([0.0, float("nan")], 3),
+        ([], 3),
+        ([1e-20], MOST_DECIMALS),
+    ],
+)
+def test_decimals_of_three_significant_digits(values, expected):
+    assert decimals_of(values, 3, 3) == expected
+    assert decimals_of(values, 2, 0) == 2

@@ -58,3 +58,10 @@ def test_damaged_facts_are_refused(tmp_path, content):
     (tmp_path / "steps.json").write_text(content)
     with pytest.raises(RunError, match=r"steps\.json"):
         SeriesFacts.load(tmp_path / "steps.json")
+
+
+def test_what_only_series_have():
+    inputs = fit(np.array([["1.5", "sun"], ["2.5", "rain"]], object))
+    assert inputs.numbers == ("a",)
+    assert inputs.public_info() == {"series": inputs.describe()}
+    assert inputs.as_series(np.ones((3, 2))).columns == ("a", "b")

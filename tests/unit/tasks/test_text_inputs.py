@@ -41,6 +41,12 @@ def test_a_pair_is_encoded_as_one_sequence(folder):
     assert batch["label"].tolist() == [1, 0]
 
 
+def test_texts_have_nothing_of_series(folder):
+    inputs = made(folder)[0].inputs
+    assert (inputs.numbers, inputs.public_info(), inputs.as_series("a")) == ((), {}, None)
+    assert inputs.spans(np.arange(4), None) == []
+
+
 def test_bos_precedes_a_pair(folder):
     task, result = made(folder, TextConfig(kind="words", begin=True))
     batch = task.batch(result.store, np.array([2]))

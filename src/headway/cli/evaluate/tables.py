@@ -28,24 +28,39 @@ def _rule(trained: "TrainedModel | EnsembleMember") -> dict[str, Any]:
 
 def report_lines(report: "EvaluationReport", record: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a report; `record` has the weights of a `weights_record`."""
-    yield from metric_lines(report.scores, report.digits)
+    yield from metric_lines(report.scores, report.digits, report.significant)
     yield from report.notes
     yield ""
     yield from weight_lines(report.summary, record)
     yield from report.remarks
 
 
-def metric_lines(scores: "Mapping[str, Score]", digits: int = 2) -> Iterator[str]:
-    """An aligned table; `digits` is the number of decimals."""
-    name = max([12, *(len(score.name) for score in scores.values())])
-    value, between = 5 + digits, 12 + 2 * digits
+def metric_lines(
+    scores: "Mapping[str, Score]", digits: int = 2, significant: int = 0
+) -> Iterator[str]:
+    """An aligned table.
+
+    Args:
+        digits: the number of decimals.
+        significant: how many significant digits a small value has at least, with more decimals.
+    """
+    rows = [_row(score, digits, significant) for score in scores.values()]
+    least = (12, 5 + digits, 12 + 2 * digits)
+    name, value, between = (
+        max([width, *(len(row[i]) for row in rows)]) for i, width in enumerate(least)
+    )
     yield f"{'metric':{name}} {'value':>{value}}  {'95% interval':{between}}  signature"
-    for score in scores.values():
-        interval = ""
-        if score.low is not None:
-            interval = f"[{score.low:.{digits}f}, {score.high:.{digits}f}]"
-        figures = f"{score.value:{value}.{digits}f}  {interval:{between}}"
-        yield f"{score.name:{name}} {figures}  {score.signature}"
+    for row in rows:
+        yield f"{row[0]:{name}} {row[1]:>{value}}  {row[2]:{between}}  {row[3]}"
+
+
+def _row(score: "Score", digits: int, significant: int) -> tuple[str, str, str, str]:
+    """Name, value, interval and signature of a score."""
+    from ...metrics.score import decimals_of
+
+    n = decimals_of([score.value], digits, significant)
+    interval = "" if score.low is None else f"[{score.low:.{n}f}, {score.high:.{n}f}]"
+    return score.name, f"{score.value:.{n}f}", interval, score.signature
 
 
 def weight_lines(what: str, record: Mapping[str, Any]) -> Iterator[str]:

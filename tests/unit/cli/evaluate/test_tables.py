@@ -43,6 +43,16 @@ def test_width_and_digits():
     assert exact == "unanswered exact   50.0000                        exact|n:8"
 
 
+def test_small_scores_have_significant_digits():
+    small = Score("MSE", 0.00763, 0.0072041, 0.0080, "mse")
+    head, mse, mae = metric_lines({"mse": small, "mae": Score("MAE", 12.5, 9.0, 20.0, "mae")}, 3, 3)
+    assert head == "metric          value  95% interval        signature"
+    assert mse == "MSE           0.00763  [0.00720, 0.00800]  mse"
+    assert mae == "MAE            12.500  [9.000, 20.000]     mae"
+    _, mse = metric_lines({"mse": small})
+    assert mse == "MSE             0.01  [0.01, 0.01]      mse"
+
+
 def test_the_weights_of_a_run_and_of_an_ensemble():
     assert weights_record(loaded("run", "40")) == {"weights": {"rule": "best by bleu", "step": 40}}
     record = weights_record(loaded("run", "40", [loaded("runs/other", "8")]))
