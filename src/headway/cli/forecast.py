@@ -56,28 +56,22 @@ def forecast(
 
     Example: headway forecast runs/mine sales.csv --horizon 14
     """
-    from ..inference.forecaster import NO_INTERVALS, Forecaster
+    from ..inference.forecaster import Forecaster
     from ..inference.load import load_for
-    from ..inference.series_files import corpora_of, read_series
+    from ..inference.series_files import corpora_of
     from .options import writing
 
     set_threads(threads)
     require_format(form)
     model: Forecaster = load_for("forecast", Forecaster, run, *(more or []), weights=weights)  # type: ignore[type-abstract]
     corpora, root = corpora_of(model.config.data, file, form, history)
-    forecasts = []
+    forecasts, found = [], []
     for corpus in corpora:
-        series = read_series(corpus, model.task.columns, root)
-        for note in series.notes:
-            warn(str(note))
+        series = model.read(corpus, root)
         forecasts += model.forecast(series.rows, horizon, series.places)
-    if model.ensemble_members:
-        warn(NO_INTERVALS)
-    if horizon is not None and horizon > model.task.config.horizon:
-        warn(
-            f"the run was trained for {model.task.config.horizon} steps: those beyond are "
-            "forecast from forecasts, without intervals"
-        )
+        found += [*series.warnings, *model.warnings(series.rows, series.places, horizon)]
+    for text in dict.fromkeys(found):
+        warn(text)
     lines = _json_lines(forecasts) if as_json else _csv_lines(forecasts)
     if out is None:
         sys.stdout.writelines(lines)

@@ -12,7 +12,7 @@ import typer
 from ..errors import ConfigError, DataError, InputError
 from .eval_data import corpus_of
 from .input_lines import CHUNK_LINES, OnError, input_chunks, left_out_lines, text_of
-from .options import Cut, Json, Run, Threads, Weights, With, set_threads
+from .options import Cut, Json, Run, Threads, Weights, With, set_threads, warn
 
 if TYPE_CHECKING:
     from ..data.config import Corpus
@@ -126,6 +126,7 @@ def _chunks(
     predictor: "Predictor", files: list[str], form: str | None, on_error: OnError
 ) -> Iterator[tuple[list[str], list[Any]]]:
     """Locations (`file:line`) and the columns of inputs, some thousands at a time."""
+    from ..data.formats.format import Note, add_notes
     from ..data.formats.read import read
 
     for file in files:
@@ -133,9 +134,14 @@ def _chunks(
         if corpus is None:
             yield from input_chunks([file], on_error, lambda *line: _columns(predictor, *line))
             continue
-        rows = read(corpus, predictor.inputs, Path())
+        rows, notes = read(corpus, predictor.inputs, Path()), dict[str, Note]()
         while chunk := list(islice(rows, CHUNK_LINES)):
+            for row in chunk:
+                add_notes(notes, row.notes)
             yield [row.where for row in chunk], [row.values for row in chunk]
+        for note in notes.values():
+            if note.is_warning:
+                warn(str(note))
 
 
 def _columns(predictor: "Predictor", line: str, location: str, file: str) -> tuple[str, ...]:

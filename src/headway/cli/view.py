@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ConfigError, DataError
-from .options import Json, Run, Threads, Weights, refuse_options, set_threads, whole
+from .options import Json, Run, Threads, Weights, refuse_options, set_threads, warn, whole
 from .search_options import NO_SEARCH_OPTIONS, SearchOptions, with_search_options
 from .translate import GlossaryFile, Prefix
 
@@ -197,18 +197,22 @@ def _inspect_window(
     model: Any, file: str | None, series: str | None, options: dict[str, str | None]
 ) -> "SeriesInspection":
     """The inspection of a series of a file, or of the last window of the run's own data."""
-    from ..inference.series_files import corpora_of, read_series
+    from ..inference.series_files import corpora_of
 
     [corpus, *_], root = corpora_of(model.config.data, file)
-    rows = read_series(corpus, model.task.columns, root).rows
-    names = [row["target"].name for row in rows]
+    found = model.read(corpus, root)
+    names = [row["target"].name for row in found.rows]
     usual = f"-{model.task.config.horizon}" if file is None else None
+    number = _number(series, names, corpus.file)
     result: SeriesInspection = model.inspect(
-        rows[_number(series, names, corpus.file)],
+        found.rows[number],
         options["column"],
         options["at"] or usual,
         names,
+        found.places[number],
     )
+    for text in (*found.warnings, *model.warnings([found.rows[number]], [found.places[number]])):
+        warn(text)
     return result
 
 
@@ -221,6 +225,8 @@ def _inspect_series(model: Any, file: str | None, series: str | None) -> "Inspec
     rows = [row["series"] for row in found.rows]
     number = _number(series, [row.name for row in rows], corpus.file)
     model.task.inputs.check(rows[number], found.places[number])
+    for text in found.warnings:
+        warn(text)
     result: Inspection = model.inspect(rows[number])
     return result
 

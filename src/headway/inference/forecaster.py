@@ -31,7 +31,7 @@ from ..metrics.score import Score
 from ..models.ensemble import Ensemble
 from ..run_config import RunConfig
 from ..tasks.forecast import Forecast
-from ..tasks.forecast_calibration import Calibration, ForecastBatch
+from ..tasks.forecast_calibration import Calibration, ForecastBatch, missing_levels
 from ..tasks.forecast_floors import floor_models
 from .backtest import Backtest
 from .base import TrainedModel
@@ -42,6 +42,7 @@ from .evaluation import (
     scores_to_dict,
     timed,
 )
+from .forecast_warnings import NO_INTERVALS, warnings_of_forecast
 from .floor_scores import (
     DIGITS,
     OWN,
@@ -50,16 +51,20 @@ from .floor_scores import (
     seasonal_naive,
     warnings_of_floors,
 )
-from .series_files import SeriesRow, as_csv, corpora_of, corpus_like, last_window, read_series
+from .series_files import (
+    SeriesFile,
+    SeriesRow,
+    as_csv,
+    corpora_of,
+    corpus_like,
+    last_window,
+    read_series,
+)
 from .series_inputs import rows_of
 from .series_inspection import At, inspect_series
 
 AHEAD_LIMIT = 10_000
 """The longest horizon, in steps."""
-NO_INTERVALS = (
-    "an ensemble has no prediction intervals, which are calibrated on the errors of a single run; "
-    "for intervals, use one run"
-)
 USUAL_METRICS = ("mse", "mae", "mae_units", "smape", "mase", "coverage", "width_units")
 """The metrics of `evaluate` by default, as far as the data have them."""
 
@@ -140,7 +145,7 @@ class Forecaster(TrainedModel):
         """Scores of every window of a test set, beside those of the floors."""
         names = list(options.metrics or ())
         self.check_metrics(names)
-        windows, n_series = self._test_windows(corpora, root)
+        windows, n_series, found = self._test_windows(corpora, root)
         errors = Backtest(
             self.task,
             {OWN: self.model, **self.floors()},
@@ -174,7 +179,11 @@ class Forecaster(TrainedModel):
                     errors[OWN].by_window["origin"], self.task.inputs.facts.season
                 ),
             ],
-            warnings=warnings_of_floors(own, scores),
+            warnings=[
+                *found,
+                *([] if self.ensemble_members else missing_levels(self.task.config, self.calibration)),
+                *warnings_of_floors(own, scores),
+            ],
             remarks=[NO_INTERVALS] if self.ensemble_members else [],
             digits=DIGITS,
             significant=DIGITS,
@@ -186,7 +195,7 @@ class Forecaster(TrainedModel):
     def time_evaluation(
         self, corpora: Sequence[Corpus], root: Path, metric: str, tokenized: bool
     ) -> TimedEvaluation:
-        windows, _ = self._test_windows(corpora, root)
+        windows, _, _ = self._test_windows(corpora, root)
         backtest = Backtest(self.task, {OWN: self.model}, windows, None, metric == "owa")
         errors, seconds = timed(backtest.run)
         score = self._score(metric, errors[OWN])
@@ -194,16 +203,28 @@ class Forecaster(TrainedModel):
             lambda chosen: score, len(windows), "windows", len(windows) / seconds, "windows"
         )
 
-    def _test_windows(self, corpora: Sequence[Corpus], root: Path) -> tuple[Windows, int]:
-        """The windows of a test set, and the number of its series."""
+    def _test_windows(
+        self, corpora: Sequence[Corpus], root: Path
+    ) -> tuple[Windows, int, list[str]]:
+        """The windows of a test set, the number of its series, and warnings about them."""
         rows: list[Any] = []
-        sizes = []
+        sizes, found = [], []
         for corpus in corpora:
-            series = read_series(corpus, self.task.columns, root)
+            series = self.read(corpus, root)
             self.check(series.rows, series.places, 0)
             rows += series.rows
             sizes.append(len(series.rows))
-        return self.task.windows(self.in_memory(rows), sizes, corpora)[0], len(rows)
+            found += series.warnings
+        return self.task.windows(self.in_memory(rows), sizes, corpora)[0], len(rows), found
+
+    @property
+    def step(self) -> str:
+        """The step of the training data, which series with a single row do not show."""
+        return self.task.inputs.facts.frequency
+
+    def read(self, corpus: Corpus, root: Path) -> SeriesFile:
+        """The series of a corpus with the columns of the training data."""
+        return read_series(corpus, self.task.columns, root, self.step)
 
     def public_info(self) -> dict[str, Any]:
         covariates = [
@@ -218,7 +239,7 @@ class Forecaster(TrainedModel):
         """The last window of the run's newest data, with the true values; None without the file."""
         corpora, root = corpora_of(self.config.data, None)
         try:
-            rows = read_series(corpora[0], self.task.columns, root).rows
+            rows = self.read(corpora[0], root).rows
         except HeadwayError:  # the data may be elsewhere by now
             return None
         return last_window(rows[0], self.task.inputs.size.steps)
@@ -262,13 +283,23 @@ class Forecaster(TrainedModel):
             MissingExtra: narwhals, which reads frames, is not installed.
         """
         names = self.task.inputs.target.names
-        rows, own_places = rows_of(series, self.task.columns, corpus_like(self.config.data), names)
+        corpus = corpus_like(self.config.data)
+        rows, own_places = rows_of(series, self.task.columns, corpus, names, self.step)
         horizon = horizon or self.task.config.horizon
         if not 1 <= horizon <= AHEAD_LIMIT:
             raise DataError(f"a horizon of {horizon} steps; expected 1 to {AHEAD_LIMIT}")
         self.check(rows, places or own_places, horizon)
         rows = [self.with_trained_steps(row) for row in rows]
         return list(chain.from_iterable(self._ahead(rows, horizon))) if rows else []
+
+    def warnings(
+        self, rows: Sequence[SeriesRow], places: Sequence[str], horizon: int | None = None
+    ) -> list[str]:
+        """What users should know of the forecasts of these series."""
+        horizon, is_ensemble = horizon or self.task.config.horizon, bool(self.ensemble_members)
+        return warnings_of_forecast(
+            self.task, self.calibration, rows, places, horizon, is_ensemble
+        )
 
     def check(
         self, rows: Sequence[Mapping[str, Series]], places: Sequence[str] | None, horizon: int
@@ -346,6 +377,7 @@ class Forecaster(TrainedModel):
         column: str | None = None,
         at: At = None,
         names: Sequence[str] = (),
+        place: str = "series 1",
     ) -> SeriesInspection:
         """One window of a series: its forecast, and the attention of the model.
 
@@ -355,12 +387,13 @@ class Forecaster(TrainedModel):
             at: the first step of the forecast, as a time or as a negative number of steps from the
                 end. Default: the step after the end.
             names: the names of the series that a page lists.
+            place: the series in messages, such as `sales.csv:2`.
 
         Raises:
             DataError: there is no such column or time, or the series cannot be forecast.
             ConfigError: this is an ensemble.
         """
-        return inspect_series(self, _by_column(series), column, at, names)
+        return inspect_series(self, _by_column(series), column, at, names, place)
 
     def _ahead(
         self, rows: Sequence[Mapping[str, Series]], horizon: int

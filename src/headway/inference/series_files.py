@@ -1,29 +1,40 @@
 """Series for a trained forecaster: of its own data, of a file, of a text or of plain lists."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..data.codecs.codec import Codec
 from ..data.config import Corpus, DataConfig, as_corpora, column_of, learned_from
 from ..data.formats import FORMATS
-from ..data.formats.format import ColumnEntry, CorpusFiles, Note, Row, SeriesOptions, add_notes
+from ..data.formats.format import (
+    ColumnEntry,
+    CorpusFiles,
+    Note,
+    RepeatedTime,
+    Row,
+    SeriesOptions,
+    UnknownStep,
+    counted_notes,
+)
 from ..data.formats.read import read
 from ..data.formats.series_layout import ID_NAMES, named_like
 from ..data.formats.series_rows import rows_of
 from ..data.formats.series_table import Cells, SeriesTable, is_number, split_rows
 from ..data.series import Series
-from ..data.times import time_texts
+from ..data.times import parse_times, time_texts
 from ..errors import ConfigError, DataError
 
 SeriesRow = Mapping[str, Series]
 """A series by column of the data: `target`, `past`, `known`, `static`."""
 Cell = float | str | None
+Result = TypeVar("Result")
 TS_MARKS = ("@", "#", "%")
 """How the first line of a .ts file begins."""
 TABLE = "series"
@@ -41,14 +52,36 @@ class SeriesFile:
     notes: list[Note]
 
 
-def read_series(corpus: Corpus, columns: Sequence[str], root: Path) -> SeriesFile:
-    """The series of a corpus, with the notes that count something, such as missing values."""
-    rows = list(read(corpus, columns, root))
-    notes: dict[str, Note] = {}
-    for row in rows:
-        add_notes(notes, row.notes)
-    found = [note for note in notes.values() if note.count]
-    return SeriesFile(*_by_column(rows, columns, str(corpus.file)), found)
+    @property
+    def warnings(self) -> list[str]:
+        """What users should know, such as missing values."""
+        return [str(note) for note in self.notes if note.is_warning]
+
+
+def read_series(
+    corpus: Corpus, columns: Sequence[str], root: Path, step: str | None = None
+) -> SeriesFile:
+    """The series of a corpus, with the notes that count something, such as missing values.
+
+    Args:
+        step: the frequency of series with too few rows to show it: that of the training data.
+    """
+
+    def rows_with(frequency: str | None) -> list[Row]:
+        return list(read(replace(corpus, frequency=frequency), columns, root))
+
+    rows = with_step(rows_with, corpus.frequency, step)
+    return SeriesFile(*_by_column(rows, columns, str(corpus.file)), counted_notes(rows))
+
+
+def with_step(read: Callable[[str | None], Result], own: str | None, step: str | None) -> Result:
+    """What `read` makes with a frequency: its own, or `step` if the rows do not show one."""
+    try:
+        return read(own)
+    except UnknownStep:
+        if step is None:
+            raise
+        return read(step)
 
 
 def corpora_of(
@@ -92,13 +125,19 @@ def without_labels(corpus: Corpus, columns: Sequence[str]) -> Corpus:
 
 
 def text_series(
-    text: str, name: str, data: DataConfig, codecs: Mapping[str, Codec], most_steps: int
-) -> tuple[list[SeriesRow], list[str]]:
+    text: str,
+    name: str,
+    data: DataConfig,
+    codecs: Mapping[str, Codec],
+    most_steps: int,
+    step: str | None = None,
+) -> SeriesFile:
     """The series of a table as text. Columns that the model does not know are left out.
 
     Args:
         name: of the table, in messages.
         codecs: of the columns of the data.
+        step: as in `read_series`.
 
     Raises:
         DataError: it is no table of such series.
@@ -108,15 +147,19 @@ def text_series(
         path.write_text(text, encoding="utf-8")
         if "series" in codecs and text.lstrip()[:1] in TS_MARKS:
             rows = list(FORMATS["ts"].read(CorpusFiles([(name, path)], {"series": None})))
-            return _by_column(rows, list(codecs), name)
+            return SeriesFile(*_by_column(rows, list(codecs), name), counted_notes(rows))
         header = next(iter(islice(split_rows(path, name), 1)), (1, []))[1]
         header = [cell.strip() for cell in header]
         entries, options = _entries(data, codecs, header)
-        files = CorpusFiles(
-            [(name, path)], entries, options=replace(options, most_steps=most_steps)
-        )
-        rows = list(FORMATS[_table_of(header, entries, options)].read(files))
-    return _by_column(rows, list(codecs), name)
+        table = FORMATS[_table_of(header, entries, options)]
+
+        def rows_with(frequency: str | None) -> list[Row]:
+            used = replace(options, most_steps=most_steps, frequency=frequency)
+            return list(table.read(CorpusFiles([(name, path)], entries, options=used)))
+
+        with _of_a_request():
+            rows = with_step(rows_with, options.frequency, step)
+    return SeriesFile(*_by_column(rows, list(codecs), name), counted_notes(rows))
 
 
 def _table_of(
@@ -158,14 +201,17 @@ def list_series(
     columns: Mapping[str, Mapping[str, Sequence[Cell]]],
     frequency: str | None,
     most_steps: int,
-) -> SeriesRow:
-    """The series of plain lists.
+    step: str | None = None,
+) -> tuple[SeriesRow, list[Note]]:
+    """The series of plain lists, and the notes that count something.
 
     Args:
         where: the name of the series in messages.
-        times: of the longest column; None numbers the steps.
+        times: of the longest column, or of the values alone if only those known in the future are
+            longer; None numbers the steps.
         columns: the values by name, for each column of the data. None is a missing value; the
             other columns end before those that are known in the future.
+        step: as in `read_series`.
 
     Raises:
         DataError: the lists do not fit each other, or hold something else.
@@ -174,26 +220,63 @@ def list_series(
     n_steps = max((len(cells) for cells in lists.values()), default=0)
     if not n_steps:
         raise DataError(f"{where} has no values; give at least one")
-    if times is not None and len(times) != n_steps:
-        raise DataError(
-            f"{where} has {len(times)} times and {n_steps} values; give a time for each value"
-        )
-    header, cells = list(lists), [_cells(each, n_steps) for each in lists.values()]
-    if times is not None:
-        header, cells = [TIMES, *header], [[str(time) for time in times], *cells]
-    table = SeriesTable(header, cells, [(f"{where}: value ", np.arange(1, n_steps + 1))])
-    options = SeriesOptions(
-        time=None if times is None else TIMES, frequency=frequency, most_steps=most_steps
-    )
     entries = {column: list(group) for column, group in columns.items()}
-    [row] = rows_of(table, entries, options, is_long=False)
+
+    def read_with(stamps: Cells | None, frequency: str | None) -> Row:
+        n = n_steps if stamps is None else len(stamps)
+        header, cells = list(lists), [_cells(each, n) for each in lists.values()]
+        if stamps is not None:
+            header, cells = [TIMES, *header], [stamps, *cells]
+        table = SeriesTable(header, cells, [(f"{where}: value ", np.arange(1, n + 1))])
+        options = SeriesOptions(
+            time=None if stamps is None else TIMES, frequency=frequency, most_steps=most_steps
+        )
+        [row] = rows_of(table, entries, options, is_long=False)
+        return row
+
+    stamps = None if times is None else [str(time) for time in times]
+    is_short = stamps is not None and len(stamps) != n_steps
+    if is_short and len(stamps or ()) != _n_until_now(columns):
+        raise DataError(
+            f"{where} has {len(stamps or ())} times and {n_steps} values; give a time for each "
+            "value, or for each value before the future of those that are known"
+        )
+    with _of_a_request():
+        row = with_step(lambda own: read_with(stamps, own), frequency, step)
+    if is_short:
+        grid: Series = row.values[0]
+        row = read_with(_continued(stamps or (), row, n_steps), str(grid.frequency))
     series = zip(columns, row.values, strict=True)
-    return {column: replace(value, name=name) for column, value in series}
+    found = {column: replace(value, name=name) for column, value in series}
+    return found, counted_notes([row])
+
+
+@contextmanager
+def _of_a_request() -> Iterator[None]:
+    """Leaves out of a message what only a run file can do."""
+    try:
+        yield
+    except RepeatedTime as error:
+        raise DataError(f"{error.problem}; remove one") from None
+
+
+def _n_until_now(columns: Mapping[str, Mapping[str, Sequence[Cell]]]) -> int:
+    """The length of the longest list that ends before the forecast."""
+    groups = [columns.get(name, {}) for name in ("target", "past")]
+    return max((len(cells) for group in groups for cells in group.values()), default=0)
+
+
+def _continued(texts: Sequence[str], row: Row, n_steps: int) -> Cells:
+    """Times as many as there are steps: those of texts that were read, and the steps after them."""
+    longest: Series = max(row.values, key=len)
+    after = longest.frequency.times(longest.start, len(longest), n_steps - len(texts))
+    times = np.concatenate([parse_times(texts).times, after])
+    return times if times.dtype.kind == "M" else [str(time) for time in times.tolist()]
 
 
 def _cells(values: Sequence[Cell], n_steps: int) -> Cells:
-    """A column of a table, with missing values at its end."""
-    padded = [*values, *[None] * (n_steps - len(values))]
+    """A column of a table, with missing values at its end, or cut after `n_steps`."""
+    padded = [*values[:n_steps], *[None] * (n_steps - len(values))]
     if any(isinstance(value, str) for value in padded):
         return ["" if value is None else str(value) for value in padded]
     return np.array([np.nan if value is None else value for value in padded], float)

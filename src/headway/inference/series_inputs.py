@@ -16,13 +16,17 @@ from ..data.frames import rows_of_frame
 from ..data.frequency import Frequency
 from ..data.series import Series
 from ..errors import DataError
-from .series_files import SeriesRow, read_series
+from .series_files import SeriesRow, read_series, with_step
 
 FRAME_METHODS = ("__narwhals_dataframe__", "__dataframe__", "__arrow_c_stream__")
 
 
 def rows_of(
-    data: Any, columns: Sequence[str], corpus: Corpus, names: tuple[str, ...]
+    data: Any,
+    columns: Sequence[str],
+    corpus: Corpus,
+    names: tuple[str, ...],
+    step: str | None = None,
 ) -> tuple[list[SeriesRow], list[str]]:
     """Series in any form by column, and the location of each.
 
@@ -30,18 +34,23 @@ def rows_of(
         columns: the columns of the task.
         corpus: how files and frames are read.
         names: the names of the columns of an array, which has none.
+        step: as in `read_series`.
 
     Raises:
         DataError: a file or frame has no series, or an array has another number of columns.
         MissingExtra: narwhals, which reads frames, is not installed.
     """
     if isinstance(data, str | PathLike):
-        found = read_series(replace(corpus, file=fspath(data)), columns, Path())
+        found = read_series(replace(corpus, file=fspath(data)), columns, Path(), step)
         return found.rows, found.places
     if hasattr(data, "to_frame"):  # a series of pandas or polars
         data = data.to_frame()
     if any(hasattr(data, method) for method in FRAME_METHODS):
-        rows = rows_of_frame(data, columns, corpus)
+        rows = with_step(
+            lambda own: rows_of_frame(data, columns, replace(corpus, frequency=own)),
+            corpus.frequency,
+            step,
+        )
         return (
             [dict(zip(columns, row.values, strict=True)) for row in rows],
             [row.where for row in rows],

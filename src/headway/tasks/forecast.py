@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..config.messages import counted
 from ..data.codecs.codec import Codec
 from ..data.codecs.series import SeriesCodec, clock_of
 from ..data.codecs.text import TextConfig
@@ -34,7 +35,7 @@ from ..parallel import LARGE_INPUTS
 from ..search import SearchConfig
 from .base import Batch, Objective, Rows, Task, Validation, Validator, device_of, size_of
 from .config import ForecastConfig
-from .forecast_calibration import Calibration, ForecastBatch
+from .forecast_calibration import Calibration, ForecastBatch, missing_levels
 from .forecast_ensemble import ensemble_problem
 from .forecast_floors import floor_tensors
 from .forecast_inputs import (
@@ -251,18 +252,27 @@ class Forecast(Task):
         spans = spans_of(parts, [clock.history for clock in clocks], lengths)
         windows = self.windows_at(store, spans, stride, key)
         if not len(windows):
-            raise DataError(self._too_short(lengths, spans, key))
+            raise DataError(self._too_short(lengths, spans, key, corpora))
         counts = np.bincount(corpus_of, windows.n_of_series, minlength=len(sizes))
         return windows, tuple(int(count) for count in counts)
 
-    def _too_short(self, lengths: np.ndarray, spans: np.ndarray, key: str) -> str:
+    def _too_short(
+        self, lengths: np.ndarray, spans: np.ndarray, key: str, corpora: Sequence[Corpus]
+    ) -> str:
         """The message that no series has a window."""
-        longest = int(lengths.max(initial=0))
+        longest = counted(int(lengths.max(initial=0)), "step")
+        window = f"no window of forecast.horizon = {self.config.horizon} steps and one step before"
+        files = ", ".join(corpus.file for corpus in corpora if corpus.file is not None)
+        if files and all(corpus.part is None for corpus in corpora):
+            return (
+                f"{files}: {window} them: the longest series has {longest}; give longer series, or "
+                "train with a shorter horizon"
+            )
         steps = int((spans[:, 1] - spans[:, 0]).max(initial=0))
         return (
-            f"data.{key}: no window of forecast.horizon = {self.config.horizon} steps and one step "
-            f"before them: the longest series has {longest} steps, and at most {max(steps, 0)} are "
-            "in this part; lower the horizon, give longer series, or change forecast.split"
+            f"data.{key}: {window} them: the longest series has {longest}, and at most "
+            f"{max(steps, 0)} are in this part; lower the horizon, give longer series, or change "
+            "forecast.split"
         )
 
     def windows_at(
@@ -307,6 +317,11 @@ class Forecast(Task):
         constant = [c.name for c in self.inputs.target.columns if _is_constant(c)]
         if constant and facts.scaling != "none":
             lines.append(f"warning: constant in the training data: {', '.join(constant)}")
+        if isinstance(windows, Windows) and facts.history > (most := _most_history(windows)):
+            lines.append(
+                f"warning: forecast.lookback = {facts.history} is longer than the training data: "
+                f"windows have at most {counted(most, 'step')} before the forecast; lower it"
+            )
         if n_short:
             lines.append(f"warning: {n_short} series are too short for a window and are not used")
         return lines
@@ -421,6 +436,7 @@ class Forecast(Task):
                 outputs = [self.outputs(model, batch).float().cpu().numpy() for model in models]
             known = ("values", "values_valid", "scale")
             facts = [batch[name].cpu().numpy() for name in known]
+            facts[-1] = self.inputs.error_scale(facts[-1], batch["n_known"].cpu().numpy())
             places = windows.places(indices)
             yield [
                 ForecastBatch(places, each, each[..., self.point_of(each)], *facts)
@@ -439,11 +455,20 @@ class Forecast(Task):
             tensors |= Calibration.fit(self, model, windows).tensors()
         return tensors
 
+    def warnings_of_calibration(self, calibration: Mapping[str, Tensor]) -> list[str]:
+        return missing_levels(self.config, Calibration.from_tensors(calibration, self))
+
     def sequences(self, store: Store) -> Iterator[dict[str, Tensor]]:
         """Batches of all windows."""
         windows: Any = store
         for indices in window_batches(windows, EVALUATED):
             yield self.batch(store, indices)
+
+
+def _most_history(windows: Windows) -> int:
+    """The most steps that a series has before the forecast of a window."""
+    ends = windows.spans[windows.is_used, 1]
+    return int(ends.max(initial=0)) - windows.size.horizon
 
 
 def _check_steps(series: Series, first: Series) -> None:

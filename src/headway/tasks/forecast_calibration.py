@@ -63,7 +63,7 @@ class Calibration:
     @classmethod
     def fit(cls, task: Any, model: Any, windows: Windows) -> "Calibration":
         """The margins that cover the values of validation windows."""
-        levels, quantiles = task.config.levels or LEVELS, task.config.quantiles or (0.5,)
+        levels, quantiles = levels_of(task.config), task.config.quantiles or (0.5,)
         apart = task.config.channels == "apart"
         n_columns = task.inputs.target.width
         windows = recent_windows(windows)
@@ -135,6 +135,33 @@ class Calibration:
         return cls(dict(sorted(margins.items())), task.config.quantiles or (0.5,), apart)
 
 
+def levels_of(config: Any) -> Sequence[float]:
+    """The levels of the intervals of a run, of its settings or by default."""
+    levels: Sequence[float] = config.levels or LEVELS
+    return levels
+
+
+def missing_levels(config: Any, calibration: "Calibration | None") -> list[str]:
+    """A warning about levels of a run that have no intervals; none if all have."""
+    margins = calibration.margins if calibration is not None else {}
+    found = {f"{level:g}" for level in margins}
+    levels = [level for level in levels_of(config) if f"{level:g}" not in found]
+    if not levels:
+        return []
+    named = " and ".join(f"{100 * level:g}%" for level in levels)
+    least = " and ".join(str(_fewest_errors(level)) for level in levels)
+    return [
+        f"no {named} interval{'s' * (len(levels) > 1)}: calibration needs at least {least} known "
+        "values in the validation windows; train on more data, or with a larger validation part "
+        "(forecast.split)"
+    ]
+
+
+def _fewest_errors(level: float) -> int:
+    """The fewest errors among which one is likely enough to be exceeded no more often."""
+    return math.ceil(level / (1 - level) - 1e-9)
+
+
 def recent_windows(windows: Windows) -> Windows:
     """The later half of the windows of each long series: its errors are most like those to come."""
     places = windows.places(np.arange(len(windows)))
@@ -157,7 +184,7 @@ def _margins(errors: np.ndarray, columns: np.ndarray, n_columns: int, level: flo
     horizon = errors.shape[1]
     flat = errors.transpose(0, 2, 1).reshape(-1, horizon)  # (n * C, H)
     owner = columns.reshape(-1)
-    least = math.ceil(level / (1 - level) - 1e-9)
+    least = _fewest_errors(level)
     enough = max(FEWEST_ERRORS, least)
     overall = _quantiles(flat.reshape(-1, 1), level)
     overall = np.where((~np.isnan(flat)).sum() >= least, overall, np.nan)

@@ -152,7 +152,7 @@ class TestWindows:
             all_windows(task, [series(range(n))])
         assert str(caught.value) == (
             "data.test: no window of forecast.horizon = 2 steps and one step before them: the "
-            f"longest series has {n} steps, and at most {n} are in this part; lower the horizon, "
+            f"longest series has {n} step{'s' * (n > 1)}, and at most {n} are in this part; lower the horizon, "
             "give longer series, or change forecast.split"
         )
 

@@ -1,9 +1,11 @@
 """The types of file formats: the row of `FORMATS`, and a reader's input and output."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from ...errors import DataError
 
 PLACES_SHOWN = 3
 ColumnEntry = str | int | list[str] | None
@@ -20,6 +22,13 @@ class Note:
     """How often; 0 for a fact that is not counted."""
     places: tuple[str, ...] = ()
     """`file:line` of the first few."""
+    is_expected: bool = False
+    """Whether the data are as they should be, so that no one needs a warning."""
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether values or rows are not as they should be."""
+        return self.count > 0 and not self.is_expected
 
     def __str__(self) -> str:
         counted = f"{self.count:,} {self.text}" if self.count else self.text
@@ -34,7 +43,24 @@ def add_notes(total: dict[str, Note], notes: Sequence[Note]) -> None:
     for note in notes:
         before = total.get(note.text, Note(note.text, 0, ()))
         places = (*before.places, *note.places)[:PLACES_SHOWN]
-        total[note.text] = Note(note.text, before.count + note.count, places)
+        count = before.count + note.count
+        total[note.text] = Note(note.text, count, places, note.is_expected)
+
+
+class UnknownStep(DataError):
+    """A series has too few rows to show how far apart its times are."""
+
+
+class RepeatedTime(DataError):
+    """Two rows of a series have one time and other values.
+
+    Attributes:
+        problem: the message without what a run file can do about it.
+    """
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}; remove one, or {remedy}")
+        self.problem = problem
 
 
 class Row(NamedTuple):
@@ -45,6 +71,14 @@ class Row(NamedTuple):
     where: str
     """`file:line`, for messages."""
     notes: tuple[Note, ...] = ()
+
+
+def counted_notes(rows: Iterable[Row]) -> list[Note]:
+    """The notes of rows that count something, each with the count of all."""
+    notes: dict[str, Note] = {}
+    for row in rows:
+        add_notes(notes, row.notes)
+    return [note for note in notes.values() if note.count]
 
 
 @dataclass(frozen=True)

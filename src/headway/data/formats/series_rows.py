@@ -16,7 +16,7 @@ from ..frequency import Frequency
 from ..series import Series, filled, missing_in
 from ..times import PARTS, ParsedTimes, TimeProblem, parse_parts, parse_times
 from .columns import Columns
-from .format import Note, Row, SeriesOptions
+from .format import Note, RepeatedTime, Row, SeriesOptions, UnknownStep
 from .series_layout import TEXTS, SeriesLayout, find_layout
 from .series_table import MISSING, SeriesTable
 
@@ -261,10 +261,10 @@ class _Gridding:
     def _refuse_double(self, first: int, second: int, times: np.ndarray) -> None:
         is_one = self.layout.id is None
         hint = "; if a column names the series of a row, set id to it" if is_one else ""
-        raise DataError(
+        raise RepeatedTime(
             f"{self.table.place(second)}: the time {_shown(times[second])} is also that of "
-            f"{self.table.place(first)}, with other values{_clock_change(times[second])}; remove "
-            f'one, or set repeated to "first", "last" or "mean"{hint}'
+            f"{self.table.place(first)}, with other values{_clock_change(times[second])}",
+            f'set repeated to "first", "last" or "mean"{hint}',
         )
 
     def _groups(
@@ -283,7 +283,7 @@ class _Gridding:
         return np.cumsum(is_new) - 1
 
     def _refuse_single(self, order: np.ndarray) -> Frequency:
-        raise DataError(
+        raise UnknownStep(
             f"{self.table.place(order[0])}: one row does not show how far apart the times are; "
             'set frequency, such as frequency = "D"'
         )
@@ -457,7 +457,8 @@ class _RowMaker:
         future = np.arange(last + 1, len(has_value))
         if len(future):
             text = "rows after the last target, read as the future of the known columns"
-            self.notes.append(_noted(self._table, text, self._rows(future)))
+            note = _noted(self._table, text, self._rows(future))
+            self.notes.append(replace(note, is_expected=True))
         return int(self._step[last]) + 1
 
     def value(self, role: str, columns: tuple[int, ...], n_steps: int) -> Series | str:
