@@ -328,7 +328,7 @@ def as_csv(row: SeriesRow) -> str:
 def _text(value: Any) -> str:
     if value is None or value != value:
         return ""
-    return value if isinstance(value, str) else f"{value:.10g}"
+    return value if isinstance(value, str) else np.format_float_positional(value, trim="-")
 
 
 def _quoted(cell: str) -> str:

@@ -50,6 +50,13 @@ def test_a_table_gives_back_what_it_was_made_of():
         same(row[name], value)
 
 
+def test_a_table_has_all_digits():
+    values = np.array([[1e12 + 0.5], [97.24], [1e-7], [3.0]])
+    text = as_csv({"target": series(values, ["a"])})
+    cells = [line.split(",")[1] for line in text.splitlines()[1:]]
+    assert cells == ["1000000000000.5", "97.24", "0.0000001", "3"]
+
+
 def test_other_columns_are_left_out_and_missing_ones_are_named():
     text = "date,z,b,a\n2024-01-01,1,2,3\n2024-01-02,1,2,3\n"
     codecs = {"target": CODECS["target"]}
