@@ -16,7 +16,7 @@ from .codecs.series import Clock
 from .config import Corpus, DataConfig, as_corpora
 from .frequency import Frequency
 from .held_out import DividedData
-from .times import TimeProblem, parse_times
+from .times import TimeProblem, parse_times, time_texts
 
 SHARES = (0.7, 0.1, 0.2)
 HORIZONS = 2
@@ -131,6 +131,34 @@ def _shown(bound: Bound) -> str:
     if 0 <= bound <= 1:
         return f"{100 * bound:g}%"
     return f"step {bound:g}" if bound > 0 else f"the last {-bound:g} steps"
+
+
+def outside_line(
+    key: str, corpora: Sequence[Corpus], lengths: np.ndarray, clocks: Sequence[Clock]
+) -> str | None:
+    """The message for a part whose dates are outside all series; None if they are not.
+
+    Args:
+        key: the set: `train`, `valid` or `test`.
+        lengths: steps of each series.
+    """
+    parts = [corpus.part for corpus in corpora if corpus.part is not None]
+    dates = [bound for part in parts for bound in part if isinstance(bound, str)]
+    if not dates or any(isinstance(clock.first_time, int) for clock in clocks):
+        return None
+    ends = [
+        Frequency.parse(clock.frequency).times(clock.first_time, 0, max(int(length), 1))[[0, -1]]
+        for clock, length in zip(clocks, lengths, strict=True)
+    ]
+    first, last = np.min(ends), np.max(ends)
+    if any(first < _time_of(date, "part") <= last for date in dates):
+        return None
+    first_text, last_text = time_texts(np.array([first, last]))
+    return (
+        f"data.{key}: the part begins or ends at {' and '.join(dict.fromkeys(dates))}, outside "
+        f"{first_text} to {last_text}, the times of the series; choose dates between these in "
+        "forecast.split"
+    )
 
 
 def steps_of(part: Part | None, length: int, clock: Clock) -> tuple[int, int]:

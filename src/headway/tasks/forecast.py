@@ -24,7 +24,7 @@ from ..data.held_out import DividedData
 from ..data.prepare import Prepared
 from ..data.series import Series
 from ..data.store import Store
-from ..data.time_parts import divide_in_time, steps_of
+from ..data.time_parts import divide_in_time, outside_line, steps_of
 from ..data.window_leaks import n_leaking
 from ..data.windows import LENGTH, Windows, spans_of
 from ..errors import DataError, batch_in_memory
@@ -54,6 +54,8 @@ EVALUATED = 1024
 WINDOWS = 128
 """Windows in an update, by default."""
 USUAL_SEASON = 1
+SHOWN = 8
+"""Names in a message."""
 MANY_LEAKS = 1e-3
 """The share of leaking training windows from which on it is no chance, and a warning."""
 
@@ -135,14 +137,20 @@ class Forecast(Task):
 
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
         """Fits the scales of all columns, the season and the look-back to the training data."""
-        lengths, first, has_gaps = [], None, False
+        lengths, first, has_gaps, has_values = [], None, False, False
         for row in rows():
             first = row[0] if first is None else first
             _check_steps(row[0], first)
             lengths.append(len(row[0]))
             has_gaps = has_gaps or bool(row[0].is_missing.any())
+            has_values = has_values or not row[0].is_blank
         if first is None:
             raise DataError("the training data have no series; name a file with some")
+        if sum(lengths) and not has_values:
+            raise DataError(
+                f"{', '.join(first.columns[:SHOWN])}: no values in the training data to learn a "
+                "forecast from; fill them in, or name other columns with data.train.target"
+            )
         if self.config.calendar and first.times.dtype.kind != "M":
             raise DataError(
                 "forecast.calendar reads dates, and the steps of the training data have numbers; "
@@ -252,7 +260,10 @@ class Forecast(Task):
         spans = spans_of(parts, [clock.history for clock in clocks], lengths)
         windows = self.windows_at(store, spans, stride, key)
         if not len(windows):
-            raise DataError(self._too_short(lengths, spans, key, corpora))
+            raise DataError(
+                outside_line(key, corpora, lengths, clocks)
+                or self._too_short(lengths, spans, key, corpora)
+            )
         counts = np.bincount(corpus_of, windows.n_of_series, minlength=len(sizes))
         return windows, tuple(int(count) for count in counts)
 

@@ -336,6 +336,7 @@ class TestFloors:
     def test_a_better_floor_is_a_warning(self):
         own = {"mse": score(0.5)}
         assert warnings_of_floors(own, {"naive": {"mse": score(0.5)}}) == []
+        assert warnings_of_floors({"mse": score(3e-14)}, {"naive": {"mse": score(0.0)}}) == []
         [line] = warnings_of_floors(own, {"ridge": {"mse": score(0.25)}})
         assert line.startswith("ridge (0.250) is better than the model (0.500) by MSE")
         others = {"seasonal": {"mse": score(0.4)}, "ridge": {"mse": score(0.25)}}

@@ -112,7 +112,10 @@ def _positions(table: SeriesTable, role: str, entry: ColumnEntry) -> tuple[int, 
     header = table.header
     for name in entries:
         if isinstance(name, str) and header.count(name) > 1:
-            raise DataError(f"{table.where}: there are {header.count(name)} columns {name!r}")
+            raise DataError(
+                f"{table.where}: there are {header.count(name)} columns {name!r}; give each column "
+                "a name of its own"
+            )
     picked = (pick({role: name}, header, len(header), table.where) for name in entries)
     return tuple(position for [position] in picked)
 
