@@ -406,7 +406,7 @@ class TestFilesThatAreRead:
         )
         assert warning in trained(lines_of(100)).splitlines()
         for command in ("forecast", "evaluate"):
-            code, stdout, stderr = headway(command, "x")
+            code, _, stderr = headway(command, "x")
             assert code == 0
             assert f"headway: {warning}" in stderr.splitlines()
         assert warning not in trained(lines_of(300))

@@ -138,7 +138,9 @@ def test_a_series_without_values_is_refused_or_left_out(headway, workdir):
     code, _, error = headway("predict", "classes", "missing.csv", "--format", "series")
     assert code == 1, error
     assert "missing.csv:17: the series has no values; give at least one" in error
-    code, out, error = headway("predict", "classes", "missing.csv", *("--format", "series", "--on-error", "keep"))
+    code, out, error = headway(
+        "predict", "classes", "missing.csv", *("--format", "series", "--on-error", "keep")
+    )
     assert code == 1
     assert out.splitlines()[1] == ""
     assert "1 of 2 lines cannot be used and are empty in the output:" in error

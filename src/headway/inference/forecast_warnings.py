@@ -45,9 +45,7 @@ def warnings_of_forecast(
     ]
 
 
-def _short_histories(
-    rows: Sequence[SeriesRow], places: Sequence[str], history: int
-) -> list[str]:
+def _short_histories(rows: Sequence[SeriesRow], places: Sequence[str], history: int) -> list[str]:
     """A warning about series with few of the steps that the model reads."""
     lengths = [len(row["target"]) for row in rows]
     short = [i for i, length in enumerate(lengths) if length < FULL_SHARE * history]

@@ -42,7 +42,6 @@ from .evaluation import (
     scores_to_dict,
     timed,
 )
-from .forecast_warnings import NO_INTERVALS, warnings_of_forecast
 from .floor_scores import (
     DIGITS,
     OWN,
@@ -51,6 +50,7 @@ from .floor_scores import (
     seasonal_naive,
     warnings_of_floors,
 )
+from .forecast_warnings import NO_INTERVALS, warnings_of_forecast
 from .series_files import (
     SeriesFile,
     SeriesRow,
@@ -181,13 +181,22 @@ class Forecaster(TrainedModel):
             ],
             warnings=[
                 *found,
-                *([] if self.ensemble_members else missing_levels(self.task.config, self.calibration)),
+                *(
+                    []
+                    if self.ensemble_members
+                    else missing_levels(self.task.config, self.calibration)
+                ),
                 *warnings_of_floors(own, scores),
             ],
             remarks=[NO_INTERVALS] if self.ensemble_members else [],
             digits=DIGITS,
             significant=DIGITS,
         )
+
+    def _missing_levels(self) -> list[str]:
+        """A warning about levels without intervals; an ensemble has none, which a remark says."""
+        is_ensemble = bool(self.ensemble_members)
+        return [] if is_ensemble else missing_levels(self.task.config, self.calibration)
 
     def _score(self, name: str, sums: ErrorSums) -> Score:
         return self.task.find_metric(name)(sums, None, resamples=RESAMPLES)
@@ -297,9 +306,7 @@ class Forecaster(TrainedModel):
     ) -> list[str]:
         """What users should know of the forecasts of these series."""
         horizon, is_ensemble = horizon or self.task.config.horizon, bool(self.ensemble_members)
-        return warnings_of_forecast(
-            self.task, self.calibration, rows, places, horizon, is_ensemble
-        )
+        return warnings_of_forecast(self.task, self.calibration, rows, places, horizon, is_ensemble)
 
     def check(
         self, rows: Sequence[Mapping[str, Series]], places: Sequence[str] | None, horizon: int

@@ -51,7 +51,6 @@ class SeriesFile:
     places: list[str]
     notes: list[Note]
 
-
     @property
     def warnings(self) -> list[str]:
         """What users should know, such as missing values."""

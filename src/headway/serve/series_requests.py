@@ -224,7 +224,9 @@ class LabelledSeriesRequests:
 def check_one_source(given: Sequence[Any] | None, csv: str | None) -> None:
     """Refuses a request with both lists and a file, or with neither."""
     if given is None and csv is None:
-        raise InvalidRequest("series is missing; send series, or the text of a file as csv", "series")
+        raise InvalidRequest(
+            "series is missing; send series, or the text of a file as csv", "series"
+        )
     if given is not None and csv is not None:
         raise InvalidRequest("the request has series and csv; send one of them", "series")
 

@@ -114,7 +114,11 @@ def test_mistakes_are_told_in_a_sentence(client, body, message, field):
             "require is wrong: input should be a valid list",
             "require",
         ),
-        ({"text": "a", "require": [1]}, "require[0] is a number; expected a string or a list", "require[0]"),
+        (
+            {"text": "a", "require": [1]},
+            "require[0] is a number; expected a string or a list",
+            "require[0]",
+        ),
         ({"text": " "}, "the text is blank, and there is nothing to look at", "text"),
         ({"text": "a", "beam": 99}, "beam is 99 and may be at most 6 here", "beam"),
         ({"text": "a", "model": "<b>"}, "no such model is served; expected one of", "model"),

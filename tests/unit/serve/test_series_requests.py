@@ -83,7 +83,7 @@ def test_what_the_command_line_warns_of_is_in_the_answer(client):
     assert inspect(client, csv=swapped).json()["warnings"] == expected
     values = [None, *range(1, len(hours))]
     columns = {"load": values, "sun": values[::-1]}
-    [load, sun] = ask(client, series=[{"times": hours, "columns": columns}]).json()["warnings"]
+    [load, _] = ask(client, series=[{"times": hours, "columns": columns}]).json()["warnings"]
     assert load == "1 missing values in column 'load' (series[0]: value 1)"
 
 

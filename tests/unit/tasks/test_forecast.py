@@ -152,8 +152,8 @@ class TestWindows:
             all_windows(task, [series(range(n))])
         assert str(caught.value) == (
             "data.test: no window of forecast.horizon = 2 steps and one step before them: the "
-            f"longest series has {n} step{'s' * (n > 1)}, and at most {n} are in this part; lower the horizon, "
-            "give longer series, or change forecast.split"
+            f"longest series has {n} step{'s' * (n > 1)}, and at most {n} are in this part; lower "
+            "the horizon, give longer series, or change forecast.split"
         )
 
     def test_strides_are_for_training_alone(self, tmp_path):
