@@ -181,11 +181,7 @@ class Forecaster(TrainedModel):
             ],
             warnings=[
                 *found,
-                *(
-                    []
-                    if self.ensemble_members
-                    else missing_levels(self.task.config, self.calibration)
-                ),
+                *self._missing_levels(),
                 *warnings_of_floors(own, scores),
             ],
             remarks=[NO_INTERVALS] if self.ensemble_members else [],

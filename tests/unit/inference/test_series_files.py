@@ -103,8 +103,8 @@ def test_lists_are_series():
         (
             ["2024-01-01"] * 2,
             [1.0, 2.0],
-            r"value 2: the time 2024-01-01 is also that of series\[3\]: value 1, with other values; "
-            "remove one$",
+            r"the time 2024-01-01 is also that of series\[3\]: value 1, with other values; remove "
+            "one$",
         ),
     ],
 )
