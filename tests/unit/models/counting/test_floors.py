@@ -37,10 +37,26 @@ def test_seasonal_repeats_the_last_season():
     assert forecast("seasonal", batch, season=5)[0] == near(WINDOW[0, :4].tolist())
 
 
-@pytest.mark.parametrize("season", [0, 1, 6])
-def test_without_a_season_in_the_history_it_is_naive(season):
+@pytest.mark.parametrize("season", [0, 1])
+def test_a_season_of_one_step_is_naive(season):
     batch = windows_batch(WINDOW, 4)
     assert torch.equal(forecast("seasonal", batch, season=season), forecast("naive", batch))
+
+
+def test_a_season_that_is_not_in_the_batch_is_refused():
+    with pytest.raises(ValueError, match="season = 6 is longer than the look-back"):
+        forecast("seasonal", windows_batch(WINDOW, 4), season=6)
+
+
+def test_a_season_longer_than_the_history_is_in_the_batch():
+    batch = windows_batch(WINDOW, 4)
+    season = torch.tensor([[9, 8], [1, 10], [2, 11], [3, 12], [1, 13], [2, 14]]).float()
+    batch["last_season"] = (season[None] - batch["location"]) / batch["scale"]  # (1, 6, 2)
+    batch["last_season_valid"] = torch.ones(1, 6, 2, dtype=torch.bool)
+    batch["last_season_valid"][0, 1, 0] = False  # the last value in its place
+    sizes = VocabularySizes(0, 8, False, vectors=Vectors(2, (5,), season=6))
+    found = forecast("seasonal", batch, sizes)[0]
+    assert found == near([[9, 8], [2, 10], [2, 11], [3, 12]])
 
 
 def test_the_season_is_that_of_the_data_unless_it_is_set():
