@@ -86,7 +86,8 @@ class TestTypicalVariances:
         assert found.result(np.ones(2)) == (1.0, 1.0)
         assert TypicalVariances(3, by_series=True).result(np.ones(1)) == (1.0,)
 
-    def test_series_pass_through(self):
-        found, rows = TypicalVariances(2, by_series=False), [series([0, 2]), series([0, 2])]
-        assert list(found.added(rows)) == rows
-        assert found.result(np.ones(1)) == (1.0,)
+    def test_windows_of_all_series_count(self):
+        found = TypicalVariances(2, by_series=False)
+        for values in ([0, 2], [0, 4], [0, 6]):
+            found.add(series(values).values)
+        assert found.result(np.ones(1)) == (4.0,)
