@@ -138,6 +138,25 @@ class TestForecast:
         )
         assert table(stdout)[0]["time"] == "2024-01-03 12:00:00"  # after the last row
 
+    def test_a_single_row_has_the_step_of_the_run(self, headway, workdir):
+        write_wide(workdir / "one.csv", {"load": wave(1)}, start="2025-06-01T05")
+        code, stdout, stderr = headway("forecast", "run", "one.csv")
+        assert code == 0, stderr
+        first = table(stdout)[0]
+        assert first["time"] == "2025-06-01 06:00:00"
+        assert (
+            "headway: warning: the history has 1 of the 48 steps that the model reads; the "
+            "forecast and its intervals are uncertain" in stderr
+        )
+        width = float(first["high_90"]) - float(first["low_90"])
+        whole = table(headway("forecast", "run")[1])[0]
+        usual = float(whole["high_90"]) - float(whole["low_90"])
+        assert 0.5 * usual < width < 3 * usual, "by the deviation of the training data"
+
+    def test_a_history_that_is_long_enough_has_no_warning(self, headway, workdir):
+        write_wide(workdir / "half.csv", {"load": wave(24)})
+        assert headway("forecast", "run", "half.csv")[2] == ""
+
     @pytest.mark.parametrize("n", [2, 3, 10, 47, 48, 49])
     def test_a_history_of_any_length(self, headway, workdir, n):
         write_wide(workdir / "short.csv", {"load": wave(n)})
@@ -179,6 +198,13 @@ class TestEvaluate:
             _, stdout, _ = headway("evaluate", f"back{lookback}", "--json")
             counts.append(json.loads(stdout)["n"])
         assert counts == [75, 75, 75]
+
+    def test_a_file_that_is_too_short(self, fails, workdir):
+        write_wide(workdir / "five.csv", {"load": wave(5)})
+        assert fails(1, "evaluate", "run", "--data", "five.csv") == (
+            "five.csv: no window of forecast.horizon = 6 steps and one step before them: the "
+            "longest series has 5 steps; give longer series, or train with a shorter horizon"
+        )
 
     def test_a_floor_that_is_better_is_said(self, headway):
         _, _, stderr = headway("evaluate", "seasonal")
@@ -300,7 +326,10 @@ class TestFilesThatAreRefused:
 
     def test_no_value_at_all(self, refused):
         text = lines_of(edit=lambda rows: [[date, ""] for date, _ in rows])
-        assert refused(text).endswith("dropped 1: empty target (x.csv:2)")
+        assert refused(text) == (
+            "load: no values in the training data to learn a forecast from; fill them in, or name "
+            "other columns with data.train.target"
+        )
 
     @pytest.mark.parametrize(("horizon", "n"), [(60, 0), (49, 0), (20, 10)])
     def test_a_horizon_longer_than_the_series(self, refused, horizon, n):
@@ -325,8 +354,9 @@ class TestFilesThatAreRefused:
 
     def test_a_split_beyond_the_data(self, refused):
         assert refused(lines_of(), split=["2030-01-01", "2031-01-01"]) == (
-            "data.valid: no window of forecast.horizon = 6 steps and one step before them: the "
-            f"longest series has 200 steps, and at most 0 are in this part; {SHORT}"
+            "data.valid: the part begins or ends at 2030-01-01 and 2031-01-01, outside 2024-01-01 "
+            "00:00:00 to 2024-01-09 07:00:00, the times of the series; choose dates between these "
+            "in forecast.split"
         )
 
     def test_quantiles_without_the_forecast(self, refused):
@@ -359,7 +389,41 @@ class TestFilesThatAreRead:
     @pytest.mark.parametrize("text", ["NaN", "", "NA"])
     def test_missing_values_are_counted_and_placed(self, trained, text):
         said = trained(lines_of(edit=cell(50, text)))
-        assert "train: 1 missing value in column 'load' (x.csv:52)" in said
+        assert "warning: train: 1 missing value in column 'load' (x.csv:52)" in said
+        assert "frequency h, inferred" in said
+        assert "warning: train: frequency" not in said
+
+    def test_gaps_are_warned_of_when_a_run_is_scored(self, trained, headway):
+        trained(lines_of(edit=cell(50, "")))
+        for command in (("forecast", "x"), ("evaluate", "x"), ("view", "x", "--json")):
+            code, _, stderr = headway(*command)
+            assert code == 0
+            assert (
+                "headway: warning: 1 missing value in column 'load' (x.csv:52)"
+                in stderr.splitlines()
+            )
+
+    def test_levels_without_an_interval(self, trained, headway):
+        """One validation window of 6 steps: enough for 80%, and not for 90%."""
+        warning = (
+            "warning: no 90% interval: calibration needs at least 9 known values in the "
+            "validation windows; train on more data, or with a larger validation part "
+            "(forecast.split)"
+        )
+        assert warning in trained(lines_of(100)).splitlines()
+        for command in ("forecast", "evaluate"):
+            code, _, stderr = headway(command, "x")
+            assert code == 0
+            assert f"headway: {warning}" in stderr.splitlines()
+        assert warning not in trained(lines_of(300))
+
+    def test_a_look_back_longer_than_the_data(self, trained):
+        said = trained(lines_of(), lookback=5000)
+        assert (
+            "warning: forecast.lookback = 5000 is longer than the training data: windows have at "
+            "most 134 steps before the forecast; lower it" in said
+        )
+        assert "longer than the training data" not in trained(lines_of())
 
     def test_times_out_of_order_are_sorted(self, trained, headway):
         said = trained(lines_of(edit=lambda rows: [*rows[:50], *rows[51:60], rows[50], *rows[60:]]))

@@ -120,3 +120,27 @@ def test_the_leak_check_compares_values_alone(headway, workdir):
     code, out, error = headway("train", "leak.toml", "--out", "leak")
     assert code == 0, error
     assert "leak check: of 8 training examples 1 also occur in the valid data" in out + error
+
+
+def test_values_too_large_name_their_line_and_leave_no_run(headway, workdir):
+    lines = [ts_line(example(seed)[0], f"{seed + 1}e300") for seed in range(12)]
+    (workdir / "huge.ts").write_text(ts_text(lines))
+    (workdir / "huge.toml").write_text(run_text("values").replace("regress-train.ts", "huge.ts"))
+    code, _, error = headway("train", "huge.toml", "--out", "huge")
+    assert code == 1
+    assert "huge.ts:6: the value 1e300 is too large; numbers may be at most" in error
+    assert not (workdir / "huge").exists()
+
+
+def test_a_series_without_values_is_refused_or_left_out(headway, workdir):
+    rows = ["item_id,time,1,2", *(f"a,{t},{t},{-t}" for t in range(15)), "b,0,,", "b,1,,"]
+    (workdir / "missing.csv").write_text("\n".join(rows) + "\n")
+    code, _, error = headway("predict", "classes", "missing.csv", "--format", "series")
+    assert code == 1, error
+    assert "missing.csv:17: the series has no values; give at least one" in error
+    code, out, error = headway(
+        "predict", "classes", "missing.csv", *("--format", "series", "--on-error", "keep")
+    )
+    assert code == 1
+    assert out.splitlines()[1] == ""
+    assert "1 of 2 lines cannot be used and are empty in the output:" in error

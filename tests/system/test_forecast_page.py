@@ -60,10 +60,13 @@ def test_view_writes_page_picture_and_data(headway, workdir):
         (("--series", "shop"), "--series shop: power.csv has one series without a name"),
         (("--at", "soon"), "'soon' is no time"),
         ((FILE, "--at", "1999-01-01"), "cannot begin at 1999-01-01"),
+        ((FILE, "--at", "5"), "or a negative number of steps from the end, such as -1"),
+        (("blank.csv",), "blank.csv:2: target has no values"),
         (("nothing.csv",), "nothing.csv"),
     ],
 )
 def test_what_view_refuses(headway, workdir, arguments, message):
+    (workdir / "blank.csv").write_text("date,load,sun\n2024-01-01,,\n2024-01-02,,\n")
     code, out, error = headway("view", "plain", *arguments, "--out", "none.html")
     assert (code, out) == (2 if "no meaning" in message else 1, "")
     assert message in error
@@ -292,3 +295,18 @@ def test_what_is_missing_is_said(visit, address):
     page.locator("#csv").fill("date,load\n2024-01-01,<img src=x>\n")
     page.locator(".status.bad", has_text="no column").wait_for()
     assert page.locator("img").count() == 0
+
+
+def test_what_was_found_in_a_file_is_said(visit, address):
+    page = visit(address)
+    answered(page)
+    page.get_by_label("Forecast", exact=False).and_(
+        page.locator("select:not(#model)")
+    ).select_option("")
+    answered(page)
+    hours = [f"2024-01-01 {hour:02}:00,1,2\n" for hour in (0, 1, 2, 4, 5)]
+    page.locator("#csv").fill("date,load,sun\n" + "".join(hours))
+    page.locator(".warnings", has_text="Warning: 1 time without a row, after (csv:4)").wait_for()
+    page.locator("#csv").fill("date,load\n2024-01-01,1\n")
+    page.locator(".status.bad", has_text="no column").wait_for()
+    assert page.locator(".warnings").inner_text() == ""

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -33,7 +34,11 @@ Format = Annotated[
     typer.Option("--format", help="Format of FILE, if its extension does not determine it."),
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write to a file instead.")]
-DIGITS = 8
+DIGITS = 5
+"""Significant digits of the scale of a series, which numbers are printed to."""
+MOST_DECIMALS = 15
+LARGEST = 1e16
+"""The size from which on a number has an exponent: it has no more exact digits."""
 
 
 def forecast(
@@ -56,34 +61,22 @@ def forecast(
 
     Example: headway forecast runs/mine sales.csv --horizon 14
     """
-    from ..data.formats.format import WARNING
-    from ..inference.forecaster import NO_INTERVALS, Forecaster
+    from ..inference.forecaster import Forecaster
     from ..inference.load import load_for
-    from ..inference.series_files import corpora_of, read_series
+    from ..inference.series_files import corpora_of
     from .options import writing
 
     set_threads(threads)
     require_format(form)
     model: Forecaster = load_for("forecast", Forecaster, run, *(more or []), weights=weights)  # type: ignore[type-abstract]
     corpora, root = corpora_of(model.config.data, file, form, history)
-    forecasts = []
+    forecasts, found = [], []
     for corpus in corpora:
-        series = read_series(corpus, model.task.codecs, root)
-        for note in series.notes:
-            warn(str(note).removeprefix(WARNING))
-        if model.misses_dates(series.rows):
-            warn(
-                f"{corpus.file} has no times, and the training data have dates: the steps of the "
-                "forecast are numbered; add a column of times for dates"
-            )
+        series = model.read(corpus, root)
         forecasts += model.forecast(series.rows, horizon, series.places)
-    if model.ensemble_members:
-        warn(NO_INTERVALS)
-    if horizon is not None and horizon > model.task.config.horizon:
-        warn(
-            f"the run was trained for {model.task.config.horizon} steps: those beyond are "
-            "forecast from forecasts, without intervals"
-        )
+        found += [*series.warnings, *model.warnings(series.rows, series.places, horizon)]
+    for text in dict.fromkeys(found):
+        warn(text)
     lines = _json_lines(forecasts) if as_json else _csv_lines(forecasts)
     if out is None:
         sys.stdout.writelines(lines)
@@ -112,11 +105,39 @@ def _csv_lines(forecasts: "Sequence[SeriesForecast]") -> list[str]:
     writer.writerow(["series", "column", "time", "forecast", *ends])
     for one in forecasts:
         bounds = [values for i in one.intervals for values in (i.low, i.high)]
+        n = _decimals(one)
         for step, (time, value) in enumerate(zip(one.times, one.values, strict=True)):
-            row: list[Any] = [one.series, one.column, time, _number(value)]
-            writer.writerow(row + [_number(values[step]) for values in bounds])
+            row: list[Any] = [one.series, one.column, time, _number(value, n)]
+            writer.writerow(row + [_number(values[step], n) for values in bounds])
     return lines
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.{DIGITS}g}"
+def _decimals(one: "SeriesForecast") -> int:
+    """Decimals that show what differs in a forecast, and no noise of rounding.
+
+    The scale is the deviation of the history or the width of an interval, whichever is larger; the
+    size of the forecast if there is neither.
+    """
+    import numpy as np
+
+    known = [value for value in one.history if value is not None]
+    widths = [
+        high - low
+        for interval in one.intervals
+        for low, high in zip(interval.low, interval.high, strict=True)
+        if low is not None and high is not None
+    ]
+    deviation = float(np.std(known)) if known else 0.0
+    scale = max([deviation, *widths]) or max(map(abs, one.values)) or 1.0
+    return DIGITS - 1 - math.floor(math.log10(scale))
+
+
+def _number(value: float | None, decimals: int) -> str:
+    """A number without trailing zeros, and without an exponent if its size is an ordinary one."""
+    if value is None:
+        return ""
+    if abs(value) >= LARGEST or decimals > MOST_DECIMALS:
+        return f"{value:.{2 * DIGITS}g}"
+    text = f"{value:.{max(decimals, 0)}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text

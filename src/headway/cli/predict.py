@@ -12,7 +12,7 @@ import typer
 from ..errors import ConfigError, DataError, InputError
 from .eval_data import corpus_of
 from .input_lines import CHUNK_LINES, OnError, input_chunks, left_out_lines, text_of
-from .options import Cut, Json, Run, Threads, Weights, With, set_threads
+from .options import Cut, Json, Run, Threads, Weights, With, set_threads, warn
 
 if TYPE_CHECKING:
     from ..data.config import Corpus
@@ -82,7 +82,12 @@ def _predictions(
 
 
 def _is_blank(predictor: "Predictor", values: Any) -> bool:
-    return not isinstance(values, InputError) and predictor.is_blank(values)
+    """Whether an input is a blank line; a series without values is none, and is refused."""
+    from ..data.config import reads_series
+
+    if isinstance(values, InputError) or reads_series(predictor.inputs):
+        return False
+    return predictor.is_blank(values)
 
 
 def _input(predictor: "Predictor", values: Any) -> Any:
@@ -122,6 +127,7 @@ def _chunks(
 ) -> Iterator[tuple[list[str], list[Any]]]:
     """Locations (`file:line`) and the columns of inputs, some thousands at a time."""
     from ..data.codecs.series import names_of
+    from ..data.formats.format import Note, add_notes
     from ..data.formats.read import read
 
     for file in files:
@@ -130,8 +136,14 @@ def _chunks(
             yield from input_chunks([file], on_error, lambda *line: _columns(predictor, *line))
             continue
         rows = read(corpus, predictor.inputs, Path(), names_of(predictor.task.codecs))
+        notes: dict[str, Note] = {}
         while chunk := list(islice(rows, CHUNK_LINES)):
+            for row in chunk:
+                add_notes(notes, row.notes)
             yield [row.where for row in chunk], [row.values for row in chunk]
+        for note in notes.values():
+            if note.is_warning:
+                warn(str(note))
 
 
 def _columns(predictor: "Predictor", line: str, location: str, file: str) -> tuple[str, ...]:

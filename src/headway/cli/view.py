@@ -197,21 +197,22 @@ def _inspect_window(
     model: Any, file: str | None, series: str | None, options: dict[str, str | None]
 ) -> "SeriesInspection":
     """The inspection of a series of a file, or of the last window of the run's own data."""
-    from ..inference.series_files import corpora_of, read_series
+    from ..inference.series_files import corpora_of
 
     [corpus, *_], root = corpora_of(model.config.data, file)
-    found = read_series(corpus, model.task.codecs, root)
-    for text in found.warnings:
-        warn(text)
-    rows = found.rows
-    names = [row["target"].name for row in rows]
+    found = model.read(corpus, root)
+    names = [row["target"].name for row in found.rows]
     usual = f"-{model.task.config.horizon}" if file is None else None
+    number = _number(series, names, corpus.file)
     result: SeriesInspection = model.inspect(
-        rows[_number(series, names, corpus.file)],
+        found.rows[number],
         options["column"],
         options["at"] or usual,
         names,
+        found.places[number],
     )
+    for text in (*found.warnings, *model.warnings([found.rows[number]], [found.places[number]])):
+        warn(text)
     return result
 
 
@@ -225,6 +226,8 @@ def _inspect_series(model: Any, file: str | None, series: str | None) -> "Inspec
     rows = [row["series"] for row in found.rows]
     number = _number(series, [row.name for row in rows], corpus.file)
     model.task.inputs.check(rows[number], found.places[number])
+    for text in found.warnings:
+        warn(text)
     result: Inspection = model.inspect(rows[number])
     return result
 

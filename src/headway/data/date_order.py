@@ -48,7 +48,7 @@ def choose_order(
     order = DateOrder(day_first, is_shown=False, is_guess=day == month)
     said = f"times such as {example} are read as {_NAMES[day_first]}"
     if order.is_guess:
-        line = f"warning: {said}, and could be {_NAMES[True]}; if they are, set day_first = true"
+        line = f"{said}, and could be {_NAMES[True]}; if they are, set day_first = true"
     else:
         line = f"{said}: the other order is less regular"
         others = (month if day_first else day)[1]

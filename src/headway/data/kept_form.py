@@ -41,7 +41,7 @@ def with_kept_form(data: DataConfig, columns: Sequence[str], root: Path) -> Kept
     order = next((each for each in orders if each.is_shown), None)
     if order is None and orders:
         order = _shown_later(data, columns, root) or orders[0]
-        lines += [order.line] if order.line else []
+        lines += [f"{'warning: ' * order.is_guess}{order.line}"] if order.line else []
     if order is None:
         return KeptForm(data, tuple(dict.fromkeys(lines)))
     sets = {

@@ -113,17 +113,16 @@ class Prepared:
             return store.select(np.concatenate(parts))
         return store.select(np.arange(wanted) if any(self.is_running) else _spread(n, wanted))
 
-    def report(self, said: Collection[Note] = ()) -> list[str]:
-        """Lines for the log: the number of examples, the dropped ones and the leak check.
+    def new_notes(self, said: Collection[Note]) -> list[Note]:
+        """What readers found, without what was said: the parts of a file have most in common."""
+        return [note for note in self.noted if note not in said]
 
-        Args:
-            said: notes to leave out: the parts of a file have most notes in common.
-        """
+    def report(self) -> list[str]:
+        """Lines for the log: the number of examples, the dropped ones and the leak check."""
         lines = [f"{counted(len(self.store), 'example')} {'found' if self.reused else 'prepared'}"]
         if self.was_damaged:
             lines.append("the stored data were damaged, or of an older headway; prepared again")
         lines += [str(dropped) for dropped in self.dropped]
-        lines += [str(note) for note in self.noted if note not in said]
         is_checked = self.leaks is not None and self.leaks.rows and self.leaks.pairs
         return lines + ([str(self.leaks)] if is_checked else [])
 
@@ -256,7 +255,7 @@ def prepare(
     dropped = (
         DroppedExamples(d["reason"], d["count"], tuple(d["places"])) for d in store.notes["dropped"]
     )
-    noted = (Note(n["text"], n["count"], tuple(n["places"])) for n in store.notes.get("noted", ()))
+    noted = (Note(**{**n, "places": tuple(n["places"])}) for n in store.notes.get("noted", ()))
     return Prepared(
         store,
         key,

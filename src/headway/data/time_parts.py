@@ -133,6 +133,34 @@ def _shown(bound: Bound) -> str:
     return f"step {bound:g}" if bound > 0 else f"the last {-bound:g} steps"
 
 
+def outside_line(
+    key: str, corpora: Sequence[Corpus], lengths: np.ndarray, clocks: Sequence[Clock]
+) -> str | None:
+    """The message for a part whose dates are outside all series; None if they are not.
+
+    Args:
+        key: the set: `train`, `valid` or `test`.
+        lengths: steps of each series.
+    """
+    parts = [corpus.part for corpus in corpora if corpus.part is not None]
+    dates = [bound for part in parts for bound in part if isinstance(bound, str)]
+    if not dates or any(isinstance(clock.first_time, int) for clock in clocks):
+        return None
+    ends = [
+        Frequency.parse(clock.frequency).times(clock.first_time, 0, max(int(length), 1))[[0, -1]]
+        for clock, length in zip(clocks, lengths, strict=True)
+    ]
+    first, last = np.min(ends), np.max(ends)
+    if any(first < _time_of(date, "part") <= last for date in dates):
+        return None
+    first_text, last_text = time_texts(np.array([first, last]))
+    return (
+        f"data.{key}: the part begins or ends at {' and '.join(dict.fromkeys(dates))}, outside "
+        f"{first_text} to {last_text}, the times of the series; choose dates between these in "
+        "forecast.split"
+    )
+
+
 def steps_of(part: Part | None, length: int, clock: Clock) -> tuple[int, int]:
     """The first step of a part of a series, and the one after its last.
 

@@ -13,6 +13,7 @@ from ..config.messages import counted, shorten
 from ..data.codecs.codec import Codec
 from ..data.codecs.series import names_of
 from ..data.config import Corpus
+from ..data.formats.format import notes_of
 from ..data.formats.read import Row, read_whole
 from ..errors import DataError
 from ..metrics.score import Score
@@ -115,7 +116,7 @@ class UsableRows:
         rows: the rows with a text in each column that they need.
         indices: their indices among all rows.
         n_all: number of all rows.
-        warnings: a line about the rows that are left out; none if there are none.
+        warnings: a line about the rows that are left out, and what readers found in the others.
     """
 
     rows: Sequence[Row]
@@ -160,7 +161,9 @@ def usable_rows(
         f"left out {len(blank)} of {counted(len(rows), 'row')} without {' or '.join(names)} "
         f"({places})"
     )
-    return UsableRows([rows[i] for i in indices], indices, len(rows), (left_out,) if blank else ())
+    found = [str(note) for note in notes_of(rows) if note.is_warning]
+    warnings = (left_out, *found) if blank else tuple(found)
+    return UsableRows([rows[i] for i in indices], indices, len(rows), warnings)
 
 
 def _is_blank(row: Row, codecs: Sequence[Codec]) -> bool:

@@ -75,9 +75,10 @@ def warnings_of_floors(
         for name, scores in floors.items()
         if metric in scores and scores[metric].value < value
     }
+    n = decimals_of([value, *better.values()], DIGITS, DIGITS)
+    better = {name: each for name, each in better.items() if f"{each:.{n}f}" != f"{value:.{n}f}"}
     if not better:
         return []
-    n = decimals_of([value, *better.values()], DIGITS, DIGITS)
     named = " and ".join(f"{name} ({each:.{n}f})" for name, each in better.items())
     return [
         f"{named} {'are' if len(better) > 1 else 'is'} better than the model "

@@ -32,7 +32,7 @@ from ..metrics.score import Score
 from ..models.ensemble import Ensemble
 from ..run_config import RunConfig
 from ..tasks.forecast import Forecast
-from ..tasks.forecast_calibration import Calibration, ForecastBatch
+from ..tasks.forecast_calibration import Calibration, ForecastBatch, missing_levels
 from ..tasks.forecast_floors import floor_models
 from .backtest import Backtest
 from .base import TrainedModel
@@ -51,16 +51,21 @@ from .floor_scores import (
     seasonal_naive,
     warnings_of_floors,
 )
-from .series_files import SeriesRow, as_csv, corpora_of, corpus_like, last_window, read_series
+from .forecast_warnings import NO_INTERVALS, PLACES_SHOWN, warnings_of_forecast
+from .series_files import (
+    SeriesFile,
+    SeriesRow,
+    as_csv,
+    corpora_of,
+    corpus_like,
+    last_window,
+    read_series,
+)
 from .series_inputs import rows_of
 from .series_inspection import At, inspect_series
 
 AHEAD_LIMIT = 10_000
 """The longest horizon, in steps."""
-NO_INTERVALS = (
-    "an ensemble has no prediction intervals, which are calibrated on the errors of a single run; "
-    "for intervals, use one run"
-)
 USUAL_METRICS = ("mse", "mae", "mae_units", "smape", "mase", "coverage", "width_units")
 """The metrics of `evaluate` by default, as far as the data have them."""
 
@@ -176,11 +181,20 @@ class Forecaster(TrainedModel):
                     errors[OWN].by_window["origin"], self.task.inputs.facts.season
                 ),
             ],
-            warnings=[*found, *warnings_of_floors(own, scores)],
+            warnings=[
+                *found,
+                *self._missing_levels(),
+                *warnings_of_floors(own, scores),
+            ],
             remarks=[NO_INTERVALS] if self.ensemble_members else [],
             digits=DIGITS,
             significant=DIGITS,
         )
+
+    def _missing_levels(self) -> list[str]:
+        """A warning about levels without intervals; an ensemble has none, which a remark says."""
+        is_ensemble = bool(self.ensemble_members)
+        return [] if is_ensemble else missing_levels(self.task.config, self.calibration)
 
     def _score(self, name: str, sums: ErrorSums) -> Score:
         return self.task.find_metric(name)(sums, None, resamples=RESAMPLES)
@@ -199,11 +213,11 @@ class Forecaster(TrainedModel):
     def _test_windows(
         self, corpora: Sequence[Corpus], root: Path
     ) -> tuple[Windows, int, list[str]]:
-        """The windows of a test set, the number of its series, and what is doubtful in them."""
+        """The windows of a test set, the number of its series, and warnings about them."""
         rows: list[Any] = []
         sizes, found = [], []
         for corpus in corpora:
-            series = read_series(corpus, self.task.codecs, root)
+            series = self.read(corpus, root)
             self.check(series.rows, series.places, 0)
             rows += series.rows
             sizes.append(len(series.rows))
@@ -211,6 +225,15 @@ class Forecaster(TrainedModel):
         training = learned_from(self.config.data)
         windows, _ = self.task.windows(self.in_memory(rows), sizes, corpora, training=training)
         return windows, len(rows), list(dict.fromkeys(found))
+
+    @property
+    def step(self) -> str:
+        """The step of the training data, which series with a single row do not show."""
+        return self.task.inputs.facts.frequency
+
+    def read(self, corpus: Corpus, root: Path) -> SeriesFile:
+        """The series of a corpus with the columns of the training data."""
+        return read_series(corpus, self.task.codecs, root, self.step)
 
     def public_info(self) -> dict[str, Any]:
         covariates = [
@@ -225,7 +248,7 @@ class Forecaster(TrainedModel):
         """The last window of the run's newest data, with the true values; None without the file."""
         corpora, root = corpora_of(self.config.data, None)
         try:
-            rows = read_series(corpora[0], self.task.codecs, root).rows
+            rows = self.read(corpora[0], root).rows
         except HeadwayError:  # the data may be elsewhere by now
             return None
         return last_window(rows[0], self.task.inputs.size.steps)
@@ -268,13 +291,41 @@ class Forecaster(TrainedModel):
             DataError: a series has other columns, or no values, or covariates end too early.
             MissingExtra: narwhals, which reads frames, is not installed.
         """
-        rows, own_places = rows_of(series, self.task.codecs, corpus_like(self.config.data))
+        corpus = corpus_like(self.config.data)
+        rows, own_places = rows_of(series, self.task.codecs, corpus, self.step)
         horizon = horizon or self.task.config.horizon
         if not 1 <= horizon <= AHEAD_LIMIT:
             raise DataError(f"a horizon of {horizon} steps; expected 1 to {AHEAD_LIMIT}")
         self.check(rows, places or own_places, horizon)
         rows = [self.with_trained_steps(row) for row in rows]
         return list(chain.from_iterable(self._ahead(rows, horizon))) if rows else []
+
+    def warnings(
+        self, rows: Sequence[SeriesRow], places: Sequence[str], horizon: int | None = None
+    ) -> list[str]:
+        """What users should know of the forecasts of these series."""
+        horizon, is_ensemble = horizon or self.task.config.horizon, bool(self.ensemble_members)
+        return [
+            *self._missing_dates(rows, places),
+            *warnings_of_forecast(self.task, self.calibration, rows, places, horizon, is_ensemble),
+        ]
+
+    def _missing_dates(self, rows: Sequence[SeriesRow], places: Sequence[str]) -> list[str]:
+        """A warning about series with numbered steps, if the training data had dates."""
+        corpus = corpus_like(self.config.data)
+        is_inferred = corpus.frequency is None and self.task.inputs.facts.frequency[-4:] != "step"
+        if not (is_inferred or corpus.time is not None):
+            return []
+        pairs = zip(rows, places, strict=True)
+        numbered = [place for row, place in pairs if row["target"].times.dtype.kind != "M"]
+        files = list(dict.fromkeys(place.rpartition(":")[0] or place for place in numbered))
+        if not files:
+            return []
+        named = ", ".join(files[:PLACES_SHOWN]) + (", ..." if len(files) > PLACES_SHOWN else "")
+        return [
+            f"{named} {'has' if len(files) == 1 else 'have'} no times, and the training data have "
+            "dates: the steps of the forecast are numbered; add times for dates"
+        ]
 
     def check(
         self, rows: Sequence[Mapping[str, Series]], places: Sequence[str] | None, horizon: int
@@ -318,13 +369,6 @@ class Forecaster(TrainedModel):
                 "training data: give values at these steps, or train on the others"
             )
 
-    def misses_dates(self, rows: Sequence[SeriesRow]) -> bool:
-        """Whether some series have numbered steps, and the training data had dates."""
-        corpus = corpus_like(self.config.data)
-        is_inferred = corpus.frequency is None and self.task.inputs.facts.frequency[-4:] != "step"
-        is_dated = is_inferred or corpus.time is not None
-        return is_dated and any(row["target"].times.dtype.kind != "M" for row in rows)
-
     def with_trained_steps(self, row: Mapping[str, Series]) -> Mapping[str, Series]:
         """A row with the step of the training data: a few days do not show that they are weekdays.
 
@@ -361,6 +405,7 @@ class Forecaster(TrainedModel):
         column: str | None = None,
         at: At = None,
         names: Sequence[str] = (),
+        place: str = "series 1",
     ) -> SeriesInspection:
         """One window of a series: its forecast, and the attention of the model.
 
@@ -370,12 +415,13 @@ class Forecaster(TrainedModel):
             at: the first step of the forecast, as a time or as a negative number of steps from the
                 end. Default: the step after the end.
             names: the names of the series that a page lists.
+            place: the series in messages, such as `sales.csv:2`.
 
         Raises:
             DataError: there is no such column or time, or the series cannot be forecast.
             ConfigError: this is an ensemble.
         """
-        return inspect_series(self, _by_column(series), column, at, names)
+        return inspect_series(self, _by_column(series), column, at, names, place)
 
     def _ahead(
         self, rows: Sequence[Mapping[str, Series]], horizon: int

@@ -2,13 +2,15 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ..config.messages import counted
 from ..data.codecs.codec import Codec
 from ..data.codecs.series import SeriesCodec, names_of
 from ..data.config import (
@@ -21,17 +23,26 @@ from ..data.config import (
     learned_from,
 )
 from ..data.formats import FORMATS
-from ..data.formats.format import WARNING, CorpusFiles, Note, Row, SeriesOptions, add_notes
+from ..data.formats.format import (
+    CorpusFiles,
+    Note,
+    RepeatedTime,
+    Row,
+    SeriesOptions,
+    UnknownStep,
+    notes_of,
+)
 from ..data.formats.read import options_of, read
 from ..data.formats.series_rows import rows_of
 from ..data.formats.series_table import Cells, SeriesTable
 from ..data.series import Series
-from ..data.times import time_texts
+from ..data.times import parse_times, time_texts
 from ..errors import ConfigError, DataError
 
 SeriesRow = Mapping[str, Series]
 """A series by column of the data: `target`, `past`, `known`, `static`."""
 Cell = float | str | None
+Result = TypeVar("Result")
 TS_MARKS = ("@", "#", "%")
 """How the first line of a .ts file begins."""
 TABLE = "series"
@@ -52,23 +63,42 @@ class SeriesFile:
 
     @property
     def warnings(self) -> list[str]:
-        """The notes that question the data, as the text of a warning."""
-        return [str(note).removeprefix(WARNING) for note in self.notes if note.is_warning]
+        """What users should know, such as missing values."""
+        return [str(note) for note in self.notes if note.is_warning]
 
 
-def read_series(corpus: Corpus, codecs: Mapping[str, Codec], root: Path) -> SeriesFile:
+def read_series(
+    corpus: Corpus, codecs: Mapping[str, Codec], root: Path, step: str | None = None
+) -> SeriesFile:
     """The series of a corpus, with the notes that count something or warn.
 
     Args:
         codecs: of the columns of the data. A file has them in any order, and may have others.
+        step: the frequency of series with too few rows to show it: that of the training data.
     """
-    rows = list(read(corpus, tuple(codecs), root, names_of(codecs)))
-    notes: dict[str, Note] = {}
-    for row in rows:
-        add_notes(notes, row.notes)
-    found = [note for note in notes.values() if note.count or note.is_warning]
-    series, places = _by_column(rows, tuple(codecs), str(corpus.file))
-    return SeriesFile(series, places, [*found, *_unknown_categories(series, codecs)])
+
+    def rows_with(frequency: str | None) -> list[Row]:
+        used = replace(corpus, frequency=frequency)
+        return list(read(used, tuple(codecs), root, names_of(codecs)))
+
+    rows = with_step(rows_with, corpus.frequency, step)
+    return _file_of(rows, codecs, str(corpus.file))
+
+
+def with_step(read: Callable[[str | None], Result], own: str | None, step: str | None) -> Result:
+    """What `read` makes with a frequency: its own, or `step` if the rows do not show one."""
+    try:
+        return read(own)
+    except UnknownStep:
+        if step is None:
+            raise
+        return read(step)
+
+
+def _file_of(rows: Sequence[Row], codecs: Mapping[str, Codec], name: str) -> SeriesFile:
+    """Rows as series, with their notes."""
+    series, places = _by_column(rows, tuple(codecs), name)
+    return SeriesFile(series, places, [*notes_of(rows), *_unknown_categories(series, codecs)])
 
 
 def _unknown_categories(rows: Sequence[SeriesRow], codecs: Mapping[str, Codec]) -> list[Note]:
@@ -137,13 +167,19 @@ def without_labels(corpus: Corpus, columns: Sequence[str]) -> Corpus:
 
 
 def text_series(
-    text: str, name: str, data: DataConfig, codecs: Mapping[str, Codec], most_steps: int
-) -> tuple[list[SeriesRow], list[str]]:
+    text: str,
+    name: str,
+    data: DataConfig,
+    codecs: Mapping[str, Codec],
+    most_steps: int,
+    step: str | None = None,
+) -> SeriesFile:
     """The series of a table as text. Columns that the model does not know are left out.
 
     Args:
         name: of the table, in messages.
         codecs: of the columns of the data.
+        step: as in `read_series`.
 
     Raises:
         DataError: it is no table of such series.
@@ -153,17 +189,20 @@ def text_series(
         path.write_text(text, encoding="utf-8")
         if "series" in codecs and text.lstrip()[:1] in TS_MARKS:
             rows = list(FORMATS["ts"].read(CorpusFiles([(name, path)], {"series": None})))
-            return _by_column(rows, list(codecs), name)
+            return _file_of(rows, codecs, name)
         corpus = corpus_like(data)
         options = options_of(corpus, tuple(codecs), names_of(codecs))
-        files = CorpusFiles(
-            [(name, path)],
-            {column: column_of(corpus, column) for column in codecs},
-            options=replace(options, most_steps=most_steps),
-        )
-        rows = list(FORMATS[TABLE].read(files))
+        entries = {column: column_of(corpus, column) for column in codecs}
+
+        def rows_with(frequency: str | None) -> list[Row]:
+            used = replace(options, most_steps=most_steps, frequency=frequency)
+            files = CorpusFiles([(name, path)], entries, options=used)
+            return list(FORMATS[TABLE].read(files))
+
+        with _of_a_request():
+            rows = with_step(rows_with, options.frequency, step)
         _refuse_guess(rows, name)
-    return _by_column(rows, list(codecs), name)
+    return _file_of(rows, codecs, name)
 
 
 def list_series(
@@ -174,15 +213,18 @@ def list_series(
     frequency: str | None,
     most_steps: int,
     day_first: bool | None = None,
-) -> SeriesRow:
-    """The series of plain lists.
+    step: str | None = None,
+) -> tuple[SeriesRow, list[Note]]:
+    """The series of plain lists, and the notes that count something or warn.
 
     Args:
         where: the name of the series in messages.
-        times: of the longest column; None numbers the steps.
+        times: of the longest column, or of the values alone if only those known in the future are
+            longer; None numbers the steps.
         columns: the values by name, for each column of the data. None is a missing value; the
             other columns end before those that are known in the future.
         day_first: the order of day and month in the training data, if they show one.
+        step: as in `read_series`.
 
     Raises:
         DataError: the lists do not fit each other, or hold something else.
@@ -191,29 +233,69 @@ def list_series(
     n_steps = max((len(cells) for cells in lists.values()), default=0)
     if not n_steps:
         raise DataError(f"{where} has no values; give at least one")
-    if times is not None and len(times) != n_steps:
-        raise DataError(
-            f"{where} has {len(times)} times and {n_steps} values; give a time for each value"
-        )
-    header, cells = list(lists), [_cells(each, n_steps) for each in lists.values()]
-    if times is not None:
-        header, cells = [TIMES, *header], [[str(time) for time in times], *cells]
-    table = SeriesTable(header, cells, [(f"{where}: value ", np.arange(1, n_steps + 1))])
-    options = SeriesOptions(
-        time=None if times is None else TIMES,
-        day_first=day_first,
-        frequency=frequency,
-        most_steps=most_steps,
-    )
     entries = {column: list(group) for column, group in columns.items()}
-    [row] = rows_of(table, entries, options, is_long=False)
+
+    def read_with(stamps: Cells | None, frequency: str | None) -> Row:
+        n = n_steps if stamps is None else len(stamps)
+        header, cells = list(lists), [_cells(each, n) for each in lists.values()]
+        if stamps is not None:
+            header, cells = [TIMES, *header], [stamps, *cells]
+        table = SeriesTable(header, cells, [(f"{where}: value ", np.arange(1, n + 1))])
+        options = SeriesOptions(
+            time=None if stamps is None else TIMES,
+            day_first=day_first,
+            frequency=frequency,
+            most_steps=most_steps,
+        )
+        [row] = rows_of(table, entries, options, is_long=False)
+        return row
+
+    stamps = None if times is None else [str(time) for time in times]
+    is_short = stamps is not None and len(stamps) != n_steps
+    if is_short and len(stamps or ()) != _n_until_now(columns):
+        raise DataError(
+            f"{where} has {counted(len(stamps or ()), 'time')} and {counted(n_steps, 'value')}; "
+            "give a time for each value, or for each value before the future of those that are "
+            "known"
+        )
+    with _of_a_request():
+        row = with_step(lambda own: read_with(stamps, own), frequency, step)
     _refuse_guess([row], where)
+    if is_short:
+        grid: Series = row.values[0]
+        row = read_with(_continued(stamps or (), row, n_steps), str(grid.frequency))
     series = zip(columns, row.values, strict=True)
-    return {column: replace(value, name=name) for column, value in series}
+    found = {column: replace(value, name=name) for column, value in series}
+    return found, notes_of([row])
+
+
+@contextmanager
+def _of_a_request() -> Iterator[None]:
+    """Leaves out of a message what only a run file can do."""
+    try:
+        yield
+    except RepeatedTime as error:
+        raise DataError(f"{error.problem}; remove one") from None
+
+
+def _n_until_now(columns: Mapping[str, Mapping[str, Sequence[Cell]]]) -> int:
+    """The length of the longest list that ends before the forecast."""
+    groups = [columns.get(name, {}) for name in ("target", "past")]
+    return max((len(cells) for group in groups for cells in group.values()), default=0)
+
+
+def _continued(texts: Sequence[str], row: Row, n_steps: int) -> Cells:
+    """Times as many as there are steps: those of texts that were read, and the steps after them."""
+    longest: Series = max(row.values, key=len)
+    after = longest.frequency.times(longest.start, len(longest), n_steps - len(texts))
+    order = row.facts.order if row.facts is not None else None
+    day_first = None if order is None else order.day_first
+    times = np.concatenate([parse_times(texts, day_first).times, after])
+    return times if times.dtype.kind == "M" else [str(time) for time in times.tolist()]
 
 
 def _refuse_guess(rows: Sequence[Row], name: str) -> None:
-    """Refuses dates of a request that fit two orders: it has no room for a warning."""
+    """Refuses dates of a request that fit two orders, and whose sender can write others."""
     facts = rows[0].facts if rows else None
     if facts is not None and facts.order is not None and facts.order.is_guess:
         raise DataError(
@@ -223,8 +305,8 @@ def _refuse_guess(rows: Sequence[Row], name: str) -> None:
 
 
 def _cells(values: Sequence[Cell], n_steps: int) -> Cells:
-    """A column of a table, with missing values at its end."""
-    padded = [*values, *[None] * (n_steps - len(values))]
+    """A column of a table, with missing values at its end, or cut after `n_steps`."""
+    padded = [*values[:n_steps], *[None] * (n_steps - len(values))]
     if any(isinstance(value, str) for value in padded):
         return ["" if value is None else str(value) for value in padded]
     return np.array([np.nan if value is None else value for value in padded], float)
@@ -276,7 +358,7 @@ def as_csv(row: SeriesRow) -> str:
 def _text(value: Any) -> str:
     if value is None or value != value:
         return ""
-    return value if isinstance(value, str) else f"{value:.10g}"
+    return value if isinstance(value, str) else np.format_float_positional(value, trim="-")
 
 
 def _quoted(cell: str) -> str:

@@ -4,6 +4,7 @@ Files and frames are read by the rules of the training data.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -17,19 +18,20 @@ from ..data.frames import rows_of_frame
 from ..data.frequency import Frequency
 from ..data.series import Series
 from ..errors import DataError
-from .series_files import SeriesRow, file_like, read_series
+from .series_files import SeriesRow, file_like, read_series, with_step
 
 FRAME_METHODS = ("__narwhals_dataframe__", "__dataframe__", "__arrow_c_stream__")
 
 
 def rows_of(
-    data: Any, codecs: Mapping[str, Codec], corpus: Corpus
+    data: Any, codecs: Mapping[str, Codec], corpus: Corpus, step: str | None = None
 ) -> tuple[list[SeriesRow], list[str]]:
     """Series in any form by column, and the location of each.
 
     Args:
         codecs: of the columns of the task.
         corpus: how files and frames are read.
+        step: as in `read_series`.
 
     Raises:
         DataError: a file or frame has no series, or an array has another number of columns.
@@ -37,12 +39,17 @@ def rows_of(
     """
     names = names_of(codecs)
     if isinstance(data, str | PathLike):
-        found = read_series(file_like(corpus, fspath(data)), codecs, Path())
+        found = read_series(file_like(corpus, fspath(data)), codecs, Path(), step)
         return found.rows, found.places
     if hasattr(data, "to_frame"):  # a series of pandas or polars
         data = data.to_frame()
     if any(hasattr(data, method) for method in FRAME_METHODS):
-        rows, columns = rows_of_frame(data, tuple(codecs), corpus, names=names), list(codecs)
+        columns = tuple(codecs)
+        rows = with_step(
+            lambda own: rows_of_frame(data, columns, replace(corpus, frequency=own), names=names),
+            corpus.frequency,
+            step,
+        )
         return (
             [dict(zip(columns, row.values, strict=True)) for row in rows],
             [row.where for row in rows],

@@ -40,7 +40,12 @@ At = int | str | None
 
 
 def inspect_series(
-    model: "Forecaster", row: SeriesRow, column: str | None, at: At, names: Sequence[str]
+    model: "Forecaster",
+    row: SeriesRow,
+    column: str | None,
+    at: At,
+    names: Sequence[str],
+    place: str,
 ) -> SeriesInspection:
     """The inspection of one column of a series.
 
@@ -49,6 +54,7 @@ def inspect_series(
         at: the first step of the forecast: its time, or its number from the end (negative). By
             default the one after the end.
         names: the names of all series of the data.
+        place: the series in messages.
 
     Raises:
         DataError: there is no such column or time, or the series cannot be forecast.
@@ -56,10 +62,10 @@ def inspect_series(
     """
     single = model.single_model("looking inside")
     number = column_number(model.task.inputs.target.names, column)
-    model.check([row], None, 0)  # the true values too
+    model.check([row], [place], 0)  # the true values too
     first = first_step(row["target"], at, corpus_like(model.config.data).day_first)
     before = replace(row["target"], values=row["target"].values[:first])
-    model.check([{**row, "target": before}], None, model.task.config.horizon)
+    model.check([{**row, "target": before}], [place], model.task.config.horizon)
     row = model.with_trained_steps(row)
     target = row["target"]
     windows = window_at(model, row, number, first)
@@ -154,8 +160,12 @@ def _step_of(target: Series, at: str, day_first: bool | None) -> int:
             f"as {time_texts(parsed.times)[0]} or {time_texts(parsed.other)[0]}"
         )
     if isinstance(time, np.datetime64) != isinstance(target.start, np.datetime64):
-        expected = "a date" if isinstance(target.start, np.datetime64) else "a number"
-        raise DataError(f"a forecast cannot begin at {at}: the times are {expected} each")
+        kind = "dates" if isinstance(target.start, np.datetime64) else "numbers"
+        last = time_texts(target.frequency.times(target.start, len(target) - 1, 1))[0]
+        raise DataError(
+            f"a forecast cannot begin at {at}: the times of the series are {kind}; give one such "
+            f"as {last}, or a negative number of steps from the end, such as -1"
+        )
     times = target.frequency.times(target.start, 0, len(target) + 1)
     return int(np.searchsorted(times, time))
 

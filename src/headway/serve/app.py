@@ -135,7 +135,8 @@ def _add_error_handlers(app: "FastAPI", seconds: float) -> None:
     async def not_valid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         if isinstance(error.body, bytes):  # the library did not read it as JSON
-            return response(wrong_type(request.headers.get("content-type")))
+            takes_csv = request.url.path == FORECAST
+            return response(wrong_type(request.headers.get("content-type"), takes_csv))
         return response(invalid(error.errors()))
 
     async def http_error(request: Request, error: Exception) -> Response:

@@ -46,6 +46,12 @@ def _request(scope: Any, body: bytes) -> dict[str, Any]:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ProblemError("malformed", "the CSV file is not UTF-8; save it as UTF-8") from None
+    if _is_json(text):
+        raise ProblemError(
+            "wrong_type",
+            "the Content-Type is 'text/csv' and the body is JSON; send it with -H 'content-type: "
+            "application/json'",
+        )
     request: dict[str, Any] = {"csv": text}
     for name, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
         if name not in PARAMETERS:
@@ -54,6 +60,17 @@ def _request(scope: Any, body: bytes) -> dict[str, Any]:
         is_number = name == "horizon" and value.isascii() and value.isdecimal() and len(value) < 10
         request[name] = int(value) if is_number else value
     return request
+
+
+def _is_json(text: str) -> bool:
+    """Whether a body is a JSON object, which no CSV file begins like."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_csv(scope: Any) -> bool:

@@ -122,13 +122,23 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> ProblemError:
         got = JSON_TYPES.get(type(error["input"]), "something else")
         return ProblemError("invalid", f"the body is {got}; send a JSON object")
     what = "is missing" if error_type == "missing" else f"is wrong: {_lowered(error['msg'])}"
+    wanted = dict.fromkeys(_EXPECTED.get(e["type"], "") for path, e in located if path == field)
+    if len(wanted) > 1 and all(wanted):  # of a union of types
+        got = JSON_TYPES.get(type(error["input"]), "something else")
+        what = f"is {got}; expected {' or '.join(wanted)}"
     return ProblemError("invalid", f"{where} {what}", where)
 
 
-def wrong_type(content_type: str | None) -> ProblemError:
-    """The response to a body that is not declared as JSON."""
+def wrong_type(content_type: str | None, takes_csv: bool = False) -> ProblemError:
+    """The response to a body that is not declared as JSON.
+
+    Args:
+        takes_csv: whether the path takes a CSV file too.
+    """
     got = f"{shown(content_type)!r}" if content_type else "missing"
     message = f"the Content-Type is {got}; send JSON with -H 'content-type: application/json'"
+    if takes_csv:
+        message += ", or a CSV file with -H 'content-type: text/csv'"
     return ProblemError("wrong_type", message)
 
 
@@ -161,9 +171,19 @@ def _lowered(text: str) -> str:
 
 
 def _is_type(name: str) -> bool:
-    return name in ("str", "float") or name in _MODELS or "[" in name
+    return name in ("str", "int", "float") or name in _MODELS or "[" in name
 
 
+_EXPECTED = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "list_type": "a list",
+}
+"""What was expected, by pydantic's type of an error."""
 _MODELS: Mapping[str, type[BaseModel]] = {
     name: value
     for name, value in vars(schema).items()

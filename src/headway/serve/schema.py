@@ -133,6 +133,7 @@ class Input(_Request):
 Covariates = dict[str, list[float | str | None]]
 Steps = list[float | list[float | None] | None]
 STEPS = "with a number for each step, or a list of the numbers of all columns; null where missing."
+WARNINGS = "What to know of the series, such as missing values; left out if there is nothing."
 CSV = "In place of `series`: the text of a CSV file, with a header line."
 
 
@@ -344,6 +345,7 @@ def predictions() -> type[BaseModel]:
         __doc__="The predictions, in the order of the texts; their type follows from the model's "
         "task.",
         model=str,
+        warnings=(list[str], Field(default=[], description=WARNINGS)),
         results=list[Union[*responses]],  # type: ignore[valid-type]  # known when it runs
     )
 
@@ -366,6 +368,7 @@ class SeriesForecasts(BaseModel):
     """The forecasts of each column of each series, in their order."""
 
     model: str
+    warnings: list[str] = Field(default=[], description=WARNINGS)
     results: list[SeriesForecast]
 
 
@@ -442,6 +445,7 @@ class InspectionResponse(BaseModel):
     series: dict[str, Any] | None = Field(
         default=None, description="For a series with a label or value: its values and patches."
     )
+    warnings: list[str] = Field(default=[], description=WARNINGS)
     training: None = Field(description="Always null; the training log is at /training.")
 
 

@@ -1,16 +1,25 @@
 """Requests with series: their lists or CSV files, checked against the run before they may wait."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..data.codecs.series import NumberColumn
+from ..data.formats.format import Note
 from ..data.frequency import Frequency
 from ..data.series import Series
 from ..inference.forecaster import Forecaster
 from ..inference.predictor import SequencePredictor
-from ..inference.series_files import Cell, SeriesRow, corpus_like, list_series, text_series
+from ..inference.series_files import (
+    Cell,
+    SeriesFile,
+    SeriesRow,
+    corpus_like,
+    list_series,
+    text_series,
+)
 from .engine import LABELLED, SeriesItem
 from .limits import InvalidRequest, Limits, as_invalid_request, check_number
 from .schema import SeriesInput, Steps
@@ -21,6 +30,22 @@ CSV = "csv"
 SHOWN = 8
 
 
+@dataclass(frozen=True)
+class SeriesFound:
+    """The series of a request, and what its sender should know of them."""
+
+    items: list[SeriesItem]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> list[SeriesRow]:
+        return [item.row for item in self.items]
+
+    @property
+    def fields(self) -> list[str]:
+        return [item.field for item in self.items]
+
+
 class SeriesRequests:
     """Makes series of requests."""
 
@@ -29,48 +54,60 @@ class SeriesRequests:
 
     def items(
         self, given: Sequence[SeriesInput] | None, csv: str | None, horizon: int
-    ) -> list[SeriesItem]:
+    ) -> SeriesFound:
         """The series of a request, which can be forecast.
 
         Raises:
             InvalidRequest: a limit is exceeded, or something cannot be forecast.
         """
-        items = self._read(given, csv)
-        for item in items:
+        found = self._read(given, csv)
+        for item in found.items:
             with as_invalid_request(item.field if csv is None else CSV):
                 self.trained.check([item.row], [item.field], horizon)
-        return items
+        return self._with_warnings(found, horizon)
+
+    def _with_warnings(self, found: SeriesFound, horizon: int | None) -> SeriesFound:
+        """The series with the warnings about their forecasts too."""
+        of_forecasts = self.trained.warnings(found.rows, found.fields, horizon)
+        return replace(found, warnings=(*found.warnings, *of_forecasts))
 
     def chosen(
         self, given: Sequence[SeriesInput] | None, csv: str | None, name: str | None
-    ) -> SeriesItem:
+    ) -> SeriesFound:
         """The one series of an inspection.
 
         Args:
             name: which of several; by default the first.
         """
-        return _chosen(self._read(given, csv), csv, name, "target")
+        found = _chosen(self._read(given, csv), csv, name, "target")
+        return self._with_warnings(found, None)
 
-    def _read(self, given: Sequence[SeriesInput] | None, csv: str | None) -> list[SeriesItem]:
+    def _read(self, given: Sequence[SeriesInput] | None, csv: str | None) -> SeriesFound:
         check_one_source(given, csv)
         if csv is not None:
             return self._of_text(csv)
         assert given is not None
         check_number(self.limits, given, "series")
         check_steps(self.limits, sum(map(_n_steps, given)), "series")
-        return [self._of_lists(one, f"series[{i}]") for i, one in enumerate(given)]
+        found = [self._of_lists(one, f"series[{i}]") for i, one in enumerate(given)]
+        warnings = {str(note): None for _, notes in found for note in notes if note.is_warning}
+        return SeriesFound([item for item, _ in found], tuple(warnings))
 
-    def _of_text(self, csv: str) -> list[SeriesItem]:
+    def _of_text(self, csv: str) -> SeriesFound:
         task = self.trained.task
         check_steps(self.limits, csv.count("\n"), CSV)
         with as_invalid_request(CSV):
-            rows, places = text_series(
-                csv, CSV, self.trained.config.data, task.codecs, self.limits.steps
+            read = text_series(
+                csv,
+                CSV,
+                self.trained.config.data,
+                task.codecs,
+                self.limits.steps,
+                self.trained.step,
             )
-        check_number(self.limits, rows, CSV)
-        return [SeriesItem(place, row) for place, row in zip(places, rows, strict=True)]
+        return _found(self.limits, read)
 
-    def _of_lists(self, one: SeriesInput, field: str) -> SeriesItem:
+    def _of_lists(self, one: SeriesInput, field: str) -> tuple[SeriesItem, list[Note]]:
         columns = {"target": self._targets(one, field), "past": one.past, "known": one.known}
         columns["static"] = {name: [value] * _n_steps(one) for name, value in one.static.items()}
         chosen = {
@@ -81,7 +118,7 @@ class SeriesRequests:
             if column not in chosen and values:
                 raise InvalidRequest(f"this model has no {column} covariates", f"{field}.{column}")
         with as_invalid_request(field):
-            row: SeriesRow = list_series(
+            row, notes = list_series(
                 one.name,
                 field,
                 one.times,
@@ -89,8 +126,9 @@ class SeriesRequests:
                 one.frequency,
                 self.limits.steps,
                 corpus_like(self.trained.config.data).day_first,
+                self.trained.step,
             )
-        return SeriesItem(field, row)
+        return SeriesItem(field, row), notes
 
     def _targets(self, one: SeriesInput, field: str) -> Mapping[str, Sequence[Cell]]:
         """The columns to forecast."""
@@ -130,27 +168,28 @@ class LabelledSeriesRequests:
         self.trained, self.limits = trained, limits
         self._codec = trained.task.inputs.series
 
-    def items(self, given: Sequence[Steps] | None, csv: str | None) -> list[SeriesItem]:
+    def items(self, given: Sequence[Steps] | None, csv: str | None) -> SeriesFound:
         """The series of a request, which the model can read.
 
         Raises:
             InvalidRequest: a limit is exceeded, or the model cannot read a series.
         """
-        items = self._read(given, csv)
-        for item in items:
+        found = self._read(given, csv)
+        for item in found.items:
             self._check(item, item.field if csv is None else CSV)
-        return items
+        return found
 
-    def chosen(self, given: Steps | None, csv: str | None, name: str | None) -> SeriesItem:
+    def chosen(self, given: Steps | None, csv: str | None, name: str | None) -> SeriesFound:
         """The one series of an inspection, as `SeriesRequests.chosen`."""
         lists = None if given is None else [given]
-        item = _chosen(self._read(lists, csv, "series"), csv, name, LABELLED)
+        found = _chosen(self._read(lists, csv, "series"), csv, name, LABELLED)
+        [item] = found.items
         self._check(item, item.field)
-        return item
+        return found
 
     def _read(
         self, given: Sequence[Steps] | None, csv: str | None, field: str = "series[{}]"
-    ) -> list[SeriesItem]:
+    ) -> SeriesFound:
         check_one_source(given, csv)
         if csv is not None:
             return self._of_text(csv)
@@ -161,17 +200,15 @@ class LabelledSeriesRequests:
         for i, steps in enumerate(given):
             name = field.format(i)
             items.append(SeriesItem(name, {LABELLED: self._of_lists(steps, name)}))
-        return items
+        return SeriesFound(items)
 
-    def _of_text(self, csv: str) -> list[SeriesItem]:
+    def _of_text(self, csv: str) -> SeriesFound:
         with as_invalid_request(CSV):
             codecs = {LABELLED: self._codec}
-            rows, places = text_series(
-                csv, CSV, self.trained.config.data, codecs, self.limits.steps
-            )
-        check_number(self.limits, rows, CSV)
-        check_steps(self.limits, sum(len(row[LABELLED]) for row in rows), CSV)
-        return [SeriesItem(place, row) for place, row in zip(places, rows, strict=True)]
+            read = text_series(csv, CSV, self.trained.config.data, codecs, self.limits.steps)
+        found = _found(self.limits, read)
+        check_steps(self.limits, sum(len(row[LABELLED]) for row in found.rows), CSV)
+        return found
 
     def _of_lists(self, steps: Steps, field: str) -> Series:
         """The series of a list with a number or a list of numbers for each step."""
@@ -194,8 +231,12 @@ class LabelledSeriesRequests:
 
 def check_one_source(given: Sequence[Any] | None, csv: str | None) -> None:
     """Refuses a request with both lists and a file, or with neither."""
-    if (given is None) == (csv is None):
-        raise InvalidRequest("send series, or the text of a file as csv, not both", "series")
+    if given is None and csv is None:
+        raise InvalidRequest(
+            "series is missing; send series, or the text of a file as csv", "series"
+        )
+    if given is not None and csv is not None:
+        raise InvalidRequest("the request has series and csv; send one of them", "series")
 
 
 def check_steps(limits: Limits, number: int, field: str) -> None:
@@ -218,21 +259,27 @@ def _unfit(step: Any, where: str, names: Sequence[str], is_row: bool) -> str:
     return f"{where} {got}; expected {number} for each step: {columns}"
 
 
-def _chosen(
-    items: Sequence[SeriesItem], csv: str | None, name: str | None, column: str
-) -> SeriesItem:
+def _found(limits: Limits, read: SeriesFile) -> SeriesFound:
+    """The series of a text."""
+    check_number(limits, read.rows, CSV)
+    items = [SeriesItem(place, row) for place, row in zip(read.places, read.rows, strict=True)]
+    return SeriesFound(items, tuple(read.warnings))
+
+
+def _chosen(found: SeriesFound, csv: str | None, name: str | None, column: str) -> SeriesFound:
     """The series of a name, or the first, with the names of all.
 
     Args:
         column: of the data, whose name a series has.
     """
-    names = tuple(item.row[column].name for item in items)
+    names = tuple(row[column].name for row in found.rows)
     if name is not None and name not in names:
         known = ", ".join(filter(None, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
         expected = f"expected one of {known}" if known else "the one there is has no name"
         raise InvalidRequest(f"name: there is no such series; {expected}", "name")
-    item = items[names.index(name)] if name is not None else items[0]
-    return SeriesItem(CSV if csv is not None else "series", item.row, names)
+    item = found.items[names.index(name) if name is not None else 0]
+    only = SeriesItem(CSV if csv is not None else "series", item.row, names)
+    return replace(found, items=[only])
 
 
 _FIELDS = {"target": "columns", "past": "past", "known": "known", "static": "static"}

@@ -119,8 +119,10 @@ class Service:
 
     async def inspect(self, request: InspectRequest, receive: Receive) -> bytes:
         """The inspection of one text as JSON, without the envelope of other answers."""
-        _, [answer] = await self._answers(request, receive)
-        return answer
+        valid, [answer] = await self._answers(request, receive)
+        if not valid.warnings:
+            return answer
+        return _warned(valid) + b", " + answer[1:]
 
     async def training(self, model: str | None) -> dict[str, Any]:
         """The current log of a run, as `schema.Training`."""
@@ -195,10 +197,17 @@ def located(error: Exception, valid: ValidatedRequest, index: int) -> Exception:
 
 def _head(valid: ValidatedRequest) -> bytes:
     """The first fields of an answer, up to its results."""
-    head = {"model": valid.key.model}
+    head: dict[str, Any] = {"model": valid.key.model}
     if valid.key.verb == "translate":
         head["engine"] = valid.key.library
+    if valid.warnings:
+        head["warnings"] = list(valid.warnings)
     return json.dumps(head, ensure_ascii=False).encode()[:-1] + b", "
+
+
+def _warned(valid: ValidatedRequest) -> bytes:
+    """The beginning of an object with the warnings of a request."""
+    return json.dumps({"warnings": list(valid.warnings)}, ensure_ascii=False).encode()[:-1]
 
 
 def _event(name: str, data: bytes) -> bytes:

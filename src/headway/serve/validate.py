@@ -54,6 +54,7 @@ class ValidatedRequest:
         lengths: tokens of each item.
         width: hypotheses for each item.
         field: name of an item in messages, from its number.
+        warnings: what the sender should know of the items.
     """
 
     key: BatchKey
@@ -61,6 +62,7 @@ class ValidatedRequest:
     lengths: list[int]
     width: int = 1
     field: str = "texts[{}]"
+    warnings: tuple[str, ...] = ()
 
 
 class RequestValidator(ServedRun):
@@ -222,11 +224,14 @@ class RequestValidator(ServedRun):
         horizon, most = request.horizon or trained, max(self.limits.horizon, trained)
         if horizon > most:
             raise InvalidRequest(f"horizon is {horizon} and may be at most {most} here", "horizon")
-        items = self._series.items(request.series, request.csv, horizon)
+        found = self._series.items(request.series, request.csv, horizon)
         steps = self.trained.task.inputs.n_steps * -(-horizon // trained)
         key = BatchKey(self.name, "forecast", horizon=horizon)
         field = CSV if request.series is None else "series[{}]"
-        return ValidatedRequest(key, list(items), [steps] * len(items), field=field)
+        lengths = [steps] * len(found.items)
+        return ValidatedRequest(
+            key, list(found.items), lengths, field=field, warnings=found.warnings
+        )
 
     @property
     def _reads_labelled(self) -> bool:
@@ -236,10 +241,13 @@ class RequestValidator(ServedRun):
     def _predict_series(self, request: schema.PredictRequest) -> ValidatedRequest:
         if request.texts is not None:
             raise InvalidRequest(f"model {self.name!r} reads series; send series or csv", "texts")
-        items = self._labelled.items(request.series, request.csv)
-        lengths = [len(item.row[LABELLED]) for item in items]
+        found = self._labelled.items(request.series, request.csv)
+        lengths = [len(row[LABELLED]) for row in found.rows]
         field = CSV if request.series is None else "series[{}]"
-        return ValidatedRequest(BatchKey(self.name, "predict"), items, lengths, field=field)
+        key = BatchKey(self.name, "predict")
+        return ValidatedRequest(
+            key, list(found.items), lengths, field=field, warnings=found.warnings
+        )
 
     def _inspect_series(self, request: schema.InspectRequest) -> ValidatedRequest:
         if isinstance(request.series, schema.SeriesInput):
@@ -248,9 +256,11 @@ class RequestValidator(ServedRun):
                 "of numbers, for each step",
                 "series",
             )
-        item = self._labelled.chosen(request.series, request.csv, request.name)
+        found = self._labelled.chosen(request.series, request.csv, request.name)
+        [item] = found.items
         key = BatchKey(self.name, "inspect", size=self.limits.inspection)
-        return ValidatedRequest(key, [item], [len(item.row[LABELLED])], field=item.field)
+        lengths = [len(item.row[LABELLED])]
+        return ValidatedRequest(key, [item], lengths, field=item.field, warnings=found.warnings)
 
     def _inspect_window(self, request: schema.InspectRequest) -> ValidatedRequest:
         if isinstance(request.series, list):
@@ -258,7 +268,8 @@ class RequestValidator(ServedRun):
                 "series is a list; for a forecast send an object with values or columns", "series"
             )
         given = None if request.series is None else [request.series]
-        item = self._series.chosen(given, request.csv, request.name)
+        found = self._series.chosen(given, request.csv, request.name)
+        [item] = found.items
         key = BatchKey(
             self.name,
             "inspect",
@@ -266,7 +277,8 @@ class RequestValidator(ServedRun):
             column=request.column,
             at=request.at,
         )
-        return ValidatedRequest(key, [item], [self.trained.task.inputs.n_steps], field=item.field)
+        lengths = [self.trained.task.inputs.n_steps]
+        return ValidatedRequest(key, [item], lengths, field=item.field, warnings=found.warnings)
 
     def _refuse_fields(
         self, request: schema.InspectRequest, names: Sequence[str], purpose: str

@@ -470,6 +470,10 @@ class Task(IndependentColumns, ABC):
         """Tensors computed once from the kept weights, if `is_calibrated`; the run keeps them."""
         return {}
 
+    def warnings_of_calibration(self, calibration: Mapping[str, Tensor]) -> list[str]:
+        """What users should know of the tensors of `calibrate`."""
+        return []
+
     @abstractmethod
     def objective(self, model: Any, label_smoothing: float) -> Objective:
         """The module to train: model and loss."""

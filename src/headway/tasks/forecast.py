@@ -25,7 +25,7 @@ from ..data.prepare import Prepared
 from ..data.scales import Scales, TypicalVariances
 from ..data.series import Series
 from ..data.store import Store
-from ..data.time_parts import divide_in_time, steps_of, trained_steps
+from ..data.time_parts import divide_in_time, outside_line, steps_of, trained_steps
 from ..data.window_leaks import n_leaking
 from ..data.windows import LENGTH, Windows, spans_of
 from ..errors import DataError, batch_in_memory
@@ -36,7 +36,7 @@ from ..parallel import LARGE_INPUTS
 from ..search import SearchConfig
 from .base import Batch, Rows, Task, device_of, size_of
 from .config import ForecastConfig
-from .forecast_calibration import Calibration, ForecastBatch
+from .forecast_calibration import Calibration, ForecastBatch, missing_levels
 from .forecast_ensemble import ensemble_problem
 from .forecast_floors import floor_tensors
 from .forecast_inputs import (
@@ -57,7 +57,7 @@ WINDOWS = 128
 """Windows in an update, by default."""
 USUAL_SEASON = 1
 SHOWN = 5
-"""Names in a line of the log."""
+"""Names in a message or a line of the log."""
 MANY_LEAKS = 1e-3
 """The share of leaking training windows from which on it is no chance, and a warning."""
 
@@ -139,17 +139,23 @@ class Forecast(Task):
 
     def fit_codecs(self, rows: Rows, text: TextConfig) -> Self:
         """Fits the scales of all columns, the season and the look-back to the training data."""
-        lengths, first, has_gaps = [], None, False
+        lengths, first, has_gaps, has_values = [], None, False, False
         fits = {name: SeriesFit() for name in self.columns}
         for row in rows():
             first = row[0] if first is None else first
             _check_steps(row[0], first)
             lengths.append(len(row[0]))
             has_gaps = has_gaps or bool(row[0].is_missing.any())
+            has_values = has_values or not row[0].is_blank
             for fit, series in zip(fits.values(), row, strict=True):
                 fit.add(series)
         if first is None:
             raise DataError("the training data have no series; name a file with some")
+        if sum(lengths) and not has_values:
+            raise DataError(
+                f"{', '.join(first.columns[:SHOWN])}: no values in the training data to learn a "
+                "forecast from; fill them in, or name other columns with data.train.target"
+            )
         if self.config.calendar and first.times.dtype.kind != "M":
             raise DataError(
                 "forecast.calendar reads dates, and the steps of the training data have numbers; "
@@ -275,17 +281,28 @@ class Forecast(Task):
             ranges = trained_steps(each, training, clocks, lengths, spans)
         windows = self.windows_at(store, spans, stride, ranges)
         if not len(windows):
-            raise DataError(self._too_short(lengths, spans, key))
+            raise DataError(
+                outside_line(key, corpora, lengths, clocks)
+                or self._too_short(lengths, spans, key, corpora)
+            )
         counts = np.bincount(corpus_of, windows.n_of_series, minlength=len(sizes))
         return windows, tuple(int(count) for count in counts)
 
-    def _too_short(self, lengths: np.ndarray, spans: np.ndarray, key: str) -> str:
+    def _too_short(
+        self, lengths: np.ndarray, spans: np.ndarray, key: str, corpora: Sequence[Corpus]
+    ) -> str:
         """The message that no series has a window."""
-        longest = int(lengths.max(initial=0))
+        longest = counted(int(lengths.max(initial=0)), "step")
+        window = f"no window of forecast.horizon = {self.config.horizon} steps and one step before"
+        files = ", ".join(corpus.file for corpus in corpora if corpus.file is not None)
+        if files and all(corpus.part is None for corpus in corpora):
+            return (
+                f"{files}: {window} them: the longest series has {longest}; give longer series, or "
+                "train with a shorter horizon"
+            )
         steps = int((spans[:, 1] - spans[:, 0]).max(initial=0))
         return (
-            f"data.{key}: no window of forecast.horizon = {self.config.horizon} steps and one step "
-            f"before them: the longest series has {counted(longest, 'step')}, and at most "
+            f"data.{key}: {window} them: the longest series has {longest}, and at most "
             f"{max(steps, 0)} {'is' if steps == 1 else 'are'} in this part; lower the horizon, "
             "give longer series, or change forecast.split"
         )
@@ -321,11 +338,16 @@ class Forecast(Task):
         ]
 
     def _warnings(self, windows: Windows) -> Iterator[str]:
-        """What may be wrong with the training data: constants, and series without a window."""
+        """What may be wrong with the training data: constants, and series that are too short."""
         constant = np.array([column.is_constant for column in self.inputs.target.columns])  # type: ignore[union-attr]
         if constant.any() and self.inputs.facts.scaling != "none":
             names = np.array(self.inputs.target.names)[constant]
             yield f"constant in the training data: {', '.join(names)}"
+        if self.inputs.facts.history > (most := _most_history(windows)):
+            yield (
+                f"forecast.lookback = {self.inputs.facts.history} is longer than the training "
+                f"data: windows have at most {counted(most, 'step')} before the forecast; lower it"
+            )
         if windows.scales is not None:
             others = (windows.scales.is_constant & ~constant).any(axis=1) & windows.is_used
             if n := int(others.sum()):
@@ -457,7 +479,9 @@ class Forecast(Task):
             with batch_in_memory("a forecast", *size_of(batch), LARGE_INPUTS):
                 outputs = [self.outputs(model, batch).float().cpu().numpy() for model in models]
             known = ("values", "values_valid", "scale")
-            facts = [*(on_cpu[name].numpy() for name in known), location]
+            facts = [on_cpu[name].numpy() for name in known]
+            facts[-1] = self.inputs.error_scale(facts[-1], on_cpu["n_known"].numpy())
+            facts.append(location)
             places = windows.places(indices)
             yield [
                 ForecastBatch(places, each, each[..., self.point_of(each)], *facts)
@@ -482,12 +506,21 @@ class Forecast(Task):
             tensors |= Calibration.fit(self, model, windows).tensors()
         return tensors
 
+    def warnings_of_calibration(self, calibration: Mapping[str, Tensor]) -> list[str]:
+        return missing_levels(self.config, Calibration.from_tensors(calibration, self))
+
     def sequences(self, store: Store) -> Iterator[dict[str, Tensor]]:
         """Batches of all windows."""
         windows: Any = store
         for indices in window_batches(windows, EVALUATED):
             when = windows.share_before(windows.places(indices))
             yield {**self.batch(store, indices), "when": torch.from_numpy(when)}
+
+
+def _most_history(windows: Windows) -> int:
+    """The most steps that a series has before the forecast of a window."""
+    ends = windows.spans[windows.is_used, 1]
+    return int(ends.max(initial=0)) - windows.size.horizon
 
 
 def _check_steps(series: Series, first: Series) -> None:

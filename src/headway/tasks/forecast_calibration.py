@@ -5,6 +5,7 @@ as wide as the quantile of these errors at its level (Vovk et al. 2005; with pre
 Romano et al. 2019). It covers as promised if later errors are like those of the validation.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +65,7 @@ class Calibration:
     @classmethod
     def fit(cls, task: Any, model: Any, windows: Windows) -> "Calibration":
         """The margins that cover the values of validation windows."""
-        levels, quantiles = task.config.levels or LEVELS, task.config.quantiles or (0.5,)
+        levels, quantiles = levels_of(task.config), task.config.quantiles or (0.5,)
         apart = task.config.channels == "apart"
         n_columns = task.inputs.target.width
         windows = recent_windows(windows)
@@ -136,6 +137,33 @@ class Calibration:
             return None
         apart = task.config.channels == "apart"
         return cls(dict(sorted(margins.items())), task.config.quantiles or (0.5,), apart)
+
+
+def levels_of(config: Any) -> Sequence[float]:
+    """The levels of the intervals of a run, of its settings or by default."""
+    levels: Sequence[float] = config.levels or LEVELS
+    return levels
+
+
+def missing_levels(config: Any, calibration: "Calibration | None") -> list[str]:
+    """A warning about levels of a run that have no intervals; none if all have."""
+    margins = calibration.margins if calibration is not None else {}
+    found = {f"{level:g}" for level in margins}
+    levels = [level for level in levels_of(config) if f"{level:g}" not in found]
+    if not levels:
+        return []
+    named = " and ".join(f"{100 * level:g}%" for level in levels)
+    least = " and ".join(str(_fewest_errors(level)) for level in levels)
+    return [
+        f"no {named} interval{'s' * (len(levels) > 1)}: calibration needs at least {least} known "
+        "values in the validation windows; train on more data, or with a larger validation part "
+        "(forecast.split)"
+    ]
+
+
+def _fewest_errors(level: float) -> int:
+    """The fewest errors among which one is likely enough to be exceeded no more often."""
+    return math.ceil(level / (1 - level) - 1e-9)
 
 
 def recent_windows(windows: Windows) -> Windows:

@@ -30,6 +30,8 @@ FUTURE = ("known", CALENDAR)
 """Covariates whose values in the horizon are known."""
 VARIANCE = 1e-5
 """Added to the variance of a window, which may be constant, as a share of the typical one."""
+FEWEST_KNOWN = 8
+"""Known values of a window below which its own deviation says too little of its errors."""
 FACTS = "windows.json"
 
 
@@ -134,10 +136,10 @@ class WindowInputs:
         All is computed in float64 until the location of the window is taken out: the shape of a
         window may be small beside its level.
 
-        Shape: src (B, S, F), src_valid (B, S), values, values_valid (B, H, C), scale (B, C),
-        location (B, C) of float64; if the model reads one column of several, its number as segment
-        (B, 1); if a season is longer than the history, last_season and last_season_valid (B,
-        season, C).
+        Shape: src (B, S, F), src_valid (B, S), values, values_valid (B, H, C), scale, n_known (B,
+        C), location (B, C) of float64; if the model reads one column of several, its number as
+        segment (B, 1); if a season is longer than the history, last_season and last_season_valid
+        (B, season, C).
         """
         values, exists = windows.take(places)  # (B, L + H, C), (B, L + H)
         history = self.size.history
@@ -154,6 +156,7 @@ class WindowInputs:
             "values": np.where(future_valid, future, 0.0),
             "values_valid": future_valid,
             "scale": scale,
+            "n_known": (~is_unknown).sum(1, dtype=np.float32),
         }
         if self.n_columns > 1:
             batch["segment"] = places.channel[:, None]
@@ -161,6 +164,16 @@ class WindowInputs:
             batch |= self._last_season(windows, places, location, scale)
         tensors = {name: torch.from_numpy(_plain(array)) for name, array in batch.items()}
         return {**tensors, "location": torch.from_numpy(np.asarray(location, np.float64))}
+
+    def error_scale(self, scale: np.ndarray, n_known: np.ndarray) -> np.ndarray:
+        """The deviation by which errors are measured (B, C): that of the window.
+
+        A window with few of the values that models read has that of the training data at least.
+        """
+        if self.facts.scaling == "none":
+            return scale
+        is_unsure = n_known < min(FEWEST_KNOWN, self.size.history)
+        return np.where(is_unsure, np.maximum(scale, 1.0), scale)
 
     def _last_season(
         self, windows: Windows, places: Places, location: np.ndarray, scale: np.ndarray

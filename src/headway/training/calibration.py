@@ -21,4 +21,7 @@ def calibrate_run(
     set_weights(model, tensors, f"{context.run.path}/model.safetensors", resized)
     model = model.to(context.device).eval()
     held_out = None if validation is None else validation.store
-    context.run.save_calibration(task.calibrate(model, training.store, held_out))
+    calibration = task.calibrate(model, training.store, held_out)
+    context.run.save_calibration(calibration)
+    for text in task.warnings_of_calibration(calibration):
+        context.display.note(f"warning: {text}")

@@ -148,8 +148,10 @@ def _prepare(
     )
     prepared = task.examples(prepared, context.corpora(key), key, context.corpora("train"))
     task.check(prepared.store)
-    for line in prepared.report(context.noted):
+    for line in prepared.report():
         context.note("Data", f"{key}: {line}")
+    for note in prepared.new_notes(context.noted):
+        context.note("Data", f"{'warning: ' * note.is_warning}{key}: {note}")
     context.noted.update(prepared.noted)
     return prepared
 

@@ -58,7 +58,7 @@ def test_a_tie_is_read_with_the_month_first_and_warned_of():
         False,
         is_shown=False,
         is_guess=True,
-        line="warning: times such as 03/05/2024 00:00 are read as month, day, year, and could be "
+        line="times such as 03/05/2024 00:00 are read as month, day, year, and could be "
         "day, month, year; if they are, set day_first = true",
     )
 

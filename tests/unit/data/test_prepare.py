@@ -292,24 +292,25 @@ class TestNotes:
 
     def test_they_are_counted_and_placed(self, noted):
         lines = [
-            "1 example prepared",
             "frequency D, inferred from the times",
             "4 missing values in column 'a' (0.csv:4, 0.csv:6, 0.csv:7, ...)",
         ]
-        assert noted(self.DAYS).report() == lines
+        first = noted(self.DAYS)
+        assert first.report() == ["1 example prepared"]
+        assert list(map(str, first.new_notes(()))) == lines
         again = noted(self.DAYS)
         assert again.reused
-        assert again.report() == [lines[0].replace("prepared", "found"), *lines[1:]]
-        assert again.report(again.noted[:1]) == [lines[0].replace("prepared", "found"), lines[2]]
+        assert list(map(str, again.new_notes(again.noted[:1]))) == lines[1:]
+        assert [note.is_warning for note in again.noted] == [False, True]
 
     def test_those_of_several_files_are_summed(self, noted):
-        assert noted(self.DAYS, corpora=2).report()[-1] == (
+        assert str(noted(self.DAYS, corpora=2).noted[-1]) == (
             "8 missing values in column 'a' (0.csv:4, 0.csv:6, 0.csv:7, ...)"
         )
 
     def test_few_places_are_all_shown(self, noted):
         text = "".join(f"2024-01-{day:02d},{'' if day == 2 else day}\n" for day in range(1, 5))
-        assert noted(text).report()[-1] == "1 missing value in column 'a' (0.csv:3)"
+        assert str(noted(text).noted[-1]) == "1 missing value in column 'a' (0.csv:3)"
 
     def test_nothing_to_note(self, noted):
         text = "".join(f"2024-01-{day:02d},{day}\n" for day in range(1, 5))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from forecast_runs import NAN
+from forecast_runs import NAN, series
 
 from headway.data.scales import Scales, TypicalVariances, deviations, moments
 from headway.data.store import ArrayColumn, Column
@@ -85,3 +85,9 @@ class TestTypicalVariances:
         found.add(np.array([[5.0, NAN]] * 7))
         assert found.result(np.ones(2)) == (1.0, 1.0)
         assert TypicalVariances(3, by_series=True).result(np.ones(1)) == (1.0,)
+
+    def test_windows_of_all_series_count(self):
+        found = TypicalVariances(2, by_series=False)
+        for values in ([0, 2], [0, 4], [0, 6]):
+            found.add(series(values).values)
+        assert found.result(np.ones(1)) == (4.0,)

@@ -14,9 +14,7 @@ from headway.data.config import Corpus
 from headway.data.frequency import Frequency
 from headway.errors import ConfigError, DataError, RunError
 from headway.inference.evaluation import EvaluationOptions
-from headway.inference.floor_scores import floor_lines, warnings_of_floors
 from headway.inference.forecaster import NO_INTERVALS, Forecaster
-from headway.metrics.score import Score
 
 RUN = """
 task = "forecast"
@@ -311,37 +309,6 @@ class TestEvaluation:
         write_wide(folder / "gas.csv", {"gas": wave(60)})
         with pytest.raises(DataError, match=r"^gas.csv:2: the columns are gas; expected load, oil"):
             self.evaluate(seasonal, file="gas.csv", part=None)
-
-
-def score(value, name="MSE"):
-    return Score(name, value, None, None, "")
-
-
-class TestFloors:
-    def test_a_table_beside_the_model(self):
-        own = {"mse": score(0.5), "coverage": score(90.0, "Coverage")}
-        lines = floor_lines(own, {"naive": {"mse": score(2.0)}, "ridge": {"mse": score(0.25)}})
-        assert lines == [
-            "",
-            "on the same windows        model       naive       ridge",
-            "MSE                        0.500       2.000       0.250",
-        ]
-        assert floor_lines(own, {}) == []
-        small = {"mse": score(0.00763)}
-        assert floor_lines(small, {"naive": {"mse": score(0.0081)}})[-1] == (
-            "MSE                      0.00763     0.00810"
-        )
-        [line] = warnings_of_floors(small, {"ridge": {"mse": score(0.00761)}})
-        assert line.startswith("ridge (0.00761) is better than the model (0.00763) by MSE")
-
-    def test_a_better_floor_is_a_warning(self):
-        own = {"mse": score(0.5)}
-        assert warnings_of_floors(own, {"naive": {"mse": score(0.5)}}) == []
-        [line] = warnings_of_floors(own, {"ridge": {"mse": score(0.25)}})
-        assert line.startswith("ridge (0.250) is better than the model (0.500) by MSE")
-        others = {"seasonal": {"mse": score(0.4)}, "ridge": {"mse": score(0.25)}}
-        [line] = warnings_of_floors(own, others)
-        assert line.startswith("seasonal (0.400) and ridge (0.250) are better than the model")
 
 
 def test_the_series_given_is_left_as_it_was(seasonal):

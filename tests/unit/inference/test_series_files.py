@@ -10,6 +10,7 @@ from forecast_runs import NAN, START, series
 from headway.data.codecs.series import SeriesCodec
 from headway.data.config import Corpus, DataConfig
 from headway.data.frequency import Frequency
+from headway.data.times import time_texts
 from headway.errors import ConfigError, DataError
 from headway.inference.series_files import (
     as_csv,
@@ -39,16 +40,28 @@ def test_a_table_gives_back_what_it_was_made_of():
     text = as_csv(ROW)
     assert text.splitlines()[0] == "date,a,b,c,region"
     assert text.splitlines()[3] == '2024-01-01 02:00:00,5,6.5,"y, z",north'
-    [row], [place] = text_series(text, "csv", DATA, CODECS, 1000)
-    assert place == "csv:2"
+    found = text_series(text, "csv", DATA, CODECS, 1000)
+    [row] = found.rows
+    assert found.places == ["csv:2"]
+    assert found.warnings == [
+        "1 missing value in column 'b' (csv:2)",
+        "1 missing value in column 'c' (csv:3)",
+    ]
     for name, value in ROW.items():
         same(row[name], value)
+
+
+def test_a_table_has_all_digits():
+    values = np.array([[1e12 + 0.5], [97.24], [1e-7], [3.0]])
+    text = as_csv({"target": series(values, ["a"])})
+    cells = [line.split(",")[1] for line in text.splitlines()[1:]]
+    assert cells == ["1000000000000.5", "97.24", "0.0000001", "3"]
 
 
 def test_other_columns_are_left_out_and_missing_ones_are_named():
     text = "date,z,b,a\n2024-01-01,1,2,3\n2024-01-02,1,2,3\n"
     codecs = {"target": CODECS["target"]}
-    [row], _ = text_series(text, "csv", DATA, codecs, 1000)
+    [row] = text_series(text, "csv", DATA, codecs, 1000).rows
     assert row["target"].columns == ("a", "b")
     assert row["target"].values.tolist() == [[3.0, 2.0]] * 2
     with pytest.raises(DataError, match="empty"):
@@ -67,28 +80,74 @@ def test_lists_are_series():
         "known": {"c": ["x", None, "y, z", "x"]},
     }
     times = ["2024-01-01 00:00", "2024-01-01 01:00", "2024-01-01 02:00", "2024-01-01 03:00"]
-    row = list_series("shop", "series[0]", times, columns, None, 1000)
+    row, notes = list_series("shop", "series[0]", times, columns, None, 1000)
+    assert [note.text for note in notes if note.is_warning] == [
+        "missing values in column 'a'",
+        "missing values in column 'b'",
+        "missing values in column 'c'",
+    ]
     assert row["target"].name == "shop"
     np.testing.assert_array_equal(row["target"].values, [[1, 4], [NAN, 5], [3, NAN]])
     same(row["known"], ROW["known"])
-    numbered = list_series("", "series[0]", None, {"target": {"a": [1.0, 2.0]}}, None, 1000)
+    numbered, _ = list_series("", "series[0]", None, {"target": {"a": [1.0, 2.0]}}, None, 1000)
     assert (numbered["target"].start, str(numbered["target"].frequency)) == (0, "step")
-    whole = list_series("", "s", [5, 7, 9], {"target": {"a": [1.0, 2.0, 3.0]}}, None, 1000)
+    whole, _ = list_series("", "s", [5, 7, 9], {"target": {"a": [1.0, 2.0, 3.0]}}, None, 1000)
     assert (whole["target"].start, whole["target"].frequency) == (5, Frequency("step", 2))
 
 
 @pytest.mark.parametrize(
     ("times", "values", "message"),
     [
-        (["2024-01-01"], [1.0, 2.0], r"series\[3\] has 1 times and 2 values"),
+        (["2024-01-01"], [1.0, 2.0], r"series\[3\] has 1 time and 2 values"),
         (None, [], r"series\[3\] has no values"),
         (["2024-01-01", "soon"], [1.0, 2.0], r"series\[3\]: value 2: 'soon' is no time"),
-        (["2024-01-01"] * 2, [1.0, 2.0], r"series\[3\]: value 2: the time 2024-01-01 is also"),
+        (
+            ["2024-01-01"] * 2,
+            [1.0, 2.0],
+            r"the time 2024-01-01 is also that of series\[3\]: value 1, with other values; remove "
+            "one$",
+        ),
     ],
 )
 def test_lists_that_are_no_series(times, values, message):
     with pytest.raises(DataError, match=message):
         list_series("", "series[3]", times, {"target": {"a": values}}, None, 1000)
+
+
+@pytest.mark.parametrize(
+    ("times", "after"),
+    [
+        (["01.02.2024", "02.02.2024", "04.02.2024"], ["2024-02-05", "2024-02-06"]),
+        (["01/05/2024", "02/05/2024", "04/05/2024"], ["2024-05-05", "2024-05-06"]),
+        (["2024-01-31", "2024-02-29", "2024-03-31"], ["2024-04-30", "2024-05-31"]),
+        ([3, 5, 7], ["9", "11"]),
+    ],
+)
+def test_lists_that_are_known_in_the_future_go_on_after_the_times(times, after):
+    columns = {"target": {"a": [1.0, 2.0, 3.0]}, "known": {"c": [1, 0, 1, 1, 0]}}
+    row, _ = list_series("", "series[0]", times, columns, None, 1000, True)
+    assert row["target"].values[:, 0].tolist()[-1] == 3.0
+    assert row["known"].values[-3:, 0].tolist() == [1, 1, 0]
+    assert time_texts(row["known"].times)[-2:] == after
+    assert len(row["known"]) == len(row["target"]) + 2
+    with pytest.raises(
+        DataError, match=r"has 2 times and 5 values; give a time for each value, or"
+    ):
+        list_series("", "series[0]", times[:2], columns, None, 1000)
+
+
+def test_a_single_row_has_the_step_of_the_training_data(tmp_path):
+    (tmp_path / "one.csv").write_text("date,a\n2024-01-01,1\n")
+    corpus, one = Corpus(file="one.csv"), {"target": SeriesCodec.fit([series([[1.0]], ["a"])])}
+    with pytest.raises(DataError, match="one row does not show how far apart"):
+        read_series(corpus, one, tmp_path)
+    [row] = read_series(corpus, one, tmp_path, "W-SUN").rows
+    assert str(row["target"].frequency) == "W-SUN"
+    codecs = {"target": CODECS["target"]}
+    found = text_series("date,a,b\n2024-01-01,1,2\n", "csv", DATA, codecs, 1000, "h")
+    assert str(found.rows[0]["target"].frequency) == "h"
+    row, _ = list_series("", "s", ["2024-01-01"], {"target": {"a": [1.0]}}, None, 1000, step="D")
+    assert str(row["target"].frequency) == "D"
 
 
 def test_the_last_window_keeps_facts_and_dates():
@@ -147,7 +206,7 @@ def test_files_and_texts_are_read_by_one_rule(tmp_path, corpus):
     """Columns have any order, others are left out, and an absent id or time is found anew."""
     data = replace(DATA, train=replace(corpus, file="train.csv"))
     codecs = {"target": CODECS["target"]}
-    [text], _ = text_series(OTHERS, "csv", data, codecs, 1000)
+    [text] = text_series(OTHERS, "csv", data, codecs, 1000).rows
     (tmp_path / "new.csv").write_text(OTHERS)
     [found], _ = corpora_of(data, "new.csv")
     read = read_series(found, codecs, tmp_path)
@@ -165,7 +224,7 @@ def test_a_number_of_a_column_that_is_forecast_is_no_name():
     """It is that of a table with other columns."""
     data = replace(DATA, train=Corpus(file="train.csv", id=2))
     text = "date,a,b\n2024-01-01,1,2\n2024-01-02,1,2\n"
-    [row], _ = text_series(text, "csv", data, {"target": CODECS["target"]}, 1000)
+    [row] = text_series(text, "csv", data, {"target": CODECS["target"]}, 1000).rows
     assert (row["target"].name, row["target"].values.tolist()) == ("", [[1.0, 2.0]] * 2)
 
 

@@ -87,7 +87,7 @@ def test_numbered_steps(models):
     numbered = replace(row["target"], start=100, frequency=type(row["target"].frequency)("step"))
     window = model.inspect(numbered, at="300").window
     assert window.times[HISTORY] == "300"
-    with pytest.raises(DataError, match="cannot begin at 2024-01-03: the times are a number each"):
+    with pytest.raises(DataError, match="times of the series are numbers; give one such as"):
         model.inspect(numbered, at="2024-01-03")
 
 

@@ -41,6 +41,15 @@ def test_files_that_are_refused(client, query, body, status, code, message):
     assert message in problem(response, status, code)
 
 
+def test_json_that_is_declared_as_a_file(client):
+    response = client.post("/forecast", content=b' {"series": []}', headers=PLAIN)
+    message = problem(response, 415, "wrong_type")
+    assert message == (
+        "the Content-Type is 'text/csv' and the body is JSON; send it with -H 'content-type: "
+        "application/json'"
+    )
+
+
 def test_other_paths_take_no_csv(client):
     message = problem(client.post("/translate", content=CSV, headers=PLAIN), 415, "wrong_type")
     assert "text/csv" in message

@@ -26,6 +26,9 @@ def test_a_body_that_is_not_declared_as_json(client, header, got):
     message = error(response, 415, "wrong_type")["message"]
     remedy = "send JSON with -H 'content-type: application/json'"
     assert message == f"the Content-Type is {got}; {remedy}"
+    response = client.post("/forecast", content=b"date,load\n", headers=headers)
+    message = error(response, 415, "wrong_type")["message"]
+    assert message.endswith(f"{remedy}, or a CSV file with -H 'content-type: text/csv'")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,11 @@ def test_mistakes_are_told_in_a_sentence(client, body, message, field):
             "require is wrong: input should be a valid list",
             "require",
         ),
-        ({"text": "a", "require": [1]}, "require[0] is wrong", "require[0]"),
+        (
+            {"text": "a", "require": [1]},
+            "require[0] is a number; expected a string or a list",
+            "require[0]",
+        ),
         ({"text": " "}, "the text is blank, and there is nothing to look at", "text"),
         ({"text": "a", "beam": 99}, "beam is 99 and may be at most 6 here", "beam"),
         ({"text": "a", "model": "<b>"}, "no such model is served; expected one of", "model"),

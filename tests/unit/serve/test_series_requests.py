@@ -60,12 +60,44 @@ def test_gaps_and_numbered_steps(client):
     assert [interval["level"] for interval in sun["intervals"]] == [0.8, 0.9]
 
 
+def test_a_single_row_has_the_step_of_the_run(client):
+    body = ask(client, csv="date,load,sun\n2024-01-01,1,1\n").json()
+    assert body["results"][0]["times"][0] == "2024-01-01 01:00:00"
+    assert body["warnings"] == [
+        f"the history has 1 of the {HISTORY} steps that the model reads; the forecast and its "
+        "intervals are uncertain"
+    ]
+
+
+def test_what_the_command_line_warns_of_is_in_the_answer(client):
+    hours = [f"2024-01-{1 + h // 24:02} {h % 24:02}:00" for h in range(2 * HISTORY)]
+    rows = [f"{time},{h},1\n" for h, time in enumerate(hours)]
+    whole = "date,load,sun\n" + "".join(rows)
+    assert "warnings" not in ask(client, csv=whole).json()
+    swapped = "date,load,sun\n" + "".join([rows[1], rows[0], *rows[3:]])
+    expected = [
+        "1 row earlier than the row before, sorted (csv:3)",
+        "1 time without a row, after (csv:2)",
+    ]
+    assert ask(client, csv=swapped).json()["warnings"] == expected
+    assert inspect(client, csv=swapped).json()["warnings"] == expected
+    values = [None, *range(1, len(hours))]
+    columns = {"load": values, "sun": values[::-1]}
+    [load, _] = ask(client, series=[{"times": hours, "columns": columns}]).json()["warnings"]
+    assert load == "1 missing value in column 'load' (series[0]: value 1)"
+
+
 @pytest.mark.parametrize(
     ("change", "message", "field"),
     [
         ({"times": TIMES[:3]}, "has 3 times and 24 values", "series[0]"),
         ({"times": ["yesterday"] * 24}, "'yesterday' is no time", "series[0]"),
         ({"times": [TIMES[0]] * 24}, "is also that of", "series[0]"),
+        (
+            {"times": [*TIMES[:23], None]},
+            "series[0].times[23] is null; expected a string or a whole number",
+            "series[0].times[23]",
+        ),
         ({"frequency": "moon"}, "frequency = 'moon'", "series[0]"),
         ({"columns": {"load": [1.0]}}, "has no 'sun'; expected load, sun", "series[0].columns"),
         (
@@ -98,12 +130,11 @@ def test_series_that_cannot_be_forecast(client, change, message, field):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({}, "send series, or the text of a file as csv, not both"),
-        ({"series": [{"columns": COLUMNS}], "csv": "a"}, "not both"),
+        ({}, "series is missing; send series, or the text of a file as csv"),
+        ({"series": [{"columns": COLUMNS}], "csv": "a"}, "has series and csv; send one of them"),
         ({"series": []}, "at least 1 item"),
         ({"series": 5}, "valid list"),
         ({"csv": "date,load,sun\n2024-01-01,inf,1\n2024-01-02,1,1\n"}, "is infinite"),
-        ({"csv": "date,load,sun\n2024-01-01,1,1\n"}, "one row does not show"),
         ({"csv": "date,load\n2024-01-01,1\n2024-01-02,1\n"}, "no column 'sun'"),
         ({"csv": 'date,load,sun\n"2024-01-01,1,1\n'}, "not valid CSV"),
         ({"csv": "date,load,sun\n2024-01-01,1,1\n", "horizon": 0}, "greater than or equal to 1"),
@@ -257,7 +288,9 @@ def test_served_labels_are_those_of_a_run(labels, labelled, name):
         assert got == pytest.approx(wanted, abs=1e-5) if name == "values" else True
         assert got.get("label") == wanted.get("label")
     text = ts_text([ts_line(values, "up" if name == "classes" else 0) for values in EXAMPLES])
-    assert labels.post("/predict", json={"model": name, "csv": text}).json() == response.json()
+    of_text = labels.post("/predict", json={"model": name, "csv": text}).json()
+    assert of_text.pop("warnings")[0].startswith("2 missing values in column '1' (csv:6, ")
+    assert of_text == response.json()
 
 
 def test_a_table_is_one_series(labels, labelled):
@@ -266,7 +299,10 @@ def test_a_table_is_one_series(labels, labelled):
     csv = as_csv({"target": series})
     assert csv.startswith("time,1,2\n")
     got = labels.post("/predict", json={"model": "classes", "csv": csv})
-    assert got.json() == expected.json()
+    assert got.json() == {
+        "warnings": ["1 missing value in column '1' (csv:23)"],
+        **expected.json(),
+    }
 
 
 def test_an_inspection_has_the_series(labels, labelled):
@@ -295,7 +331,7 @@ def test_a_server_describes_models_of_series(labels):
     [
         ({"texts": ["a"]}, "'classes' reads series; send series or csv", "texts"),
         ({}, "send series, or the text", "series"),
-        ({"series": [[[1, 2]]], "csv": "x"}, "not both", "series"),
+        ({"series": [[[1, 2]]], "csv": "x"}, "send one of them", "series"),
         ({"series": []}, "at least 1 item", "series"),
         ({"series": [[]]}, "series[0] has no steps", "series[0]"),
         (

@@ -20,11 +20,9 @@ from ..scales import deviations
 from ..series import Series
 from ..store import Column
 from .codec import Codec
-from .values import number
+from .values import LARGEST, number
 
 MOST_CATEGORIES = 256
-LARGEST = 1e30
-"""The largest size of a number: squares of errors must fit into float32."""
 SHOWN = 8
 
 

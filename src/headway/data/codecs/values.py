@@ -18,10 +18,12 @@ from ..store import Column
 from .codec import WrittenCodec
 
 Numbers = TypeVar("Numbers", float, np.ndarray, Tensor)
+LARGEST = 1e30
+"""The largest size of a number: squares of errors must fit into float32."""
 
 
 class ValueCodec(WrittenCodec):
-    """Standardised numbers, written as `3`, `-0.5` or `1e-3`; they must be finite.
+    """Standardised numbers, written as `3`, `-0.5` or `1e-3`, of at most `LARGEST` in size.
 
     Any other text encodes to an empty array, and `complaint` gives the reason.
 
@@ -44,7 +46,7 @@ class ValueCodec(WrittenCodec):
             DataError: all numbers are equal.
         """
         n, mean, squares = 0, 0.0, 0.0  # Welford's algorithm: one pass
-        for value in map(number, texts):
+        for value in map(_usable, texts):
             if value is not None:
                 n += 1
                 step = value - mean
@@ -65,7 +67,7 @@ class ValueCodec(WrittenCodec):
         return text.strip() if value is None else repr(value)
 
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-        values = map(number, texts)
+        values = map(_usable, texts)
         return [
             np.array([] if value is None else [self.scale(value)], np.float32) for value in values
         ]
@@ -83,8 +85,13 @@ class ValueCodec(WrittenCodec):
         return value * self.deviation + self.mean
 
     def complaint(self, text: str) -> str | None:
-        if number(text) is not None:
+        if _usable(text) is not None:
             return None
+        if number(text) is not None:
+            return (
+                f"the value {text.strip()} is too large; numbers may be at most {LARGEST:g}: "
+                "correct it, or use a larger unit"
+            )
         if not text.strip():
             return "the value is empty; give a number, or leave the line out"
         return f"the value {text.strip()!r} is no number; expected one such as 3.5"
@@ -116,3 +123,9 @@ def number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) and "_" not in text else None
+
+
+def _usable(text: str) -> float | None:
+    """The number in a text, if it is not too large to learn."""
+    value = number(text)
+    return value if value is not None and abs(value) <= LARGEST else None

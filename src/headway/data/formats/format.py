@@ -1,11 +1,12 @@
 """The types of file formats: the row of `FORMATS`, and a reader's input and output."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from ...errors import DataError
 from ..date_order import DateOrder
 
 PLACES_SHOWN = 3
@@ -14,8 +15,6 @@ ColumnEntry = str | int | list[str] | None
 columns of series, or None."""
 
 
-WARNING = "warning: "
-"""What the text of a note begins with that questions the data."""
 _PLURAL = re.compile(r"(missing )?(rows|times|values|steps|columns)\b")
 
 
@@ -29,22 +28,25 @@ class Note:
     """How often; 0 for a fact that is not counted."""
     places: tuple[str, ...] = ()
     """`file:line` of the first few."""
+    is_expected: bool = False
+    """Whether the data are as they should be, though it is counted."""
+    is_doubtful: bool = False
+    """Whether a fact that is not counted questions the data."""
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether the data may not be as they should be."""
+        return self.is_doubtful or (self.count > 0 and not self.is_expected)
 
     def __str__(self) -> str:
-        mark = WARNING if self.is_warning else ""
-        text = self.text.removeprefix(WARNING)
+        text = self.text
         if self.count == 1 and (noun := _PLURAL.match(text)):
             text = noun[0][:-1] + text[noun.end() :].replace(" that share ", " that shares ", 1)
-        counted = f"{mark}{self.count:,} {text}" if self.count else self.text
+        counted = f"{self.count:,} {text}" if self.count else text
         if not self.places:
             return counted
         more = ", ..." if self.count > len(self.places) else ""
         return f"{counted} ({', '.join(self.places)}{more})"
-
-    @property
-    def is_warning(self) -> bool:
-        """Whether it questions the data."""
-        return self.text.startswith(WARNING)
 
 
 def add_notes(total: dict[str, Note], notes: Sequence[Note]) -> None:
@@ -52,7 +54,23 @@ def add_notes(total: dict[str, Note], notes: Sequence[Note]) -> None:
     for note in notes:
         before = total.get(note.text, Note(note.text, 0, ()))
         places = (*before.places, *note.places)[:PLACES_SHOWN]
-        total[note.text] = Note(note.text, before.count + note.count, places)
+        total[note.text] = replace(note, count=before.count + note.count, places=places)
+
+
+class UnknownStep(DataError):
+    """A series has too few rows to show how far apart its times are."""
+
+
+class RepeatedTime(DataError):
+    """Two rows of a series have one time and other values.
+
+    Attributes:
+        problem: the message without what a run file can do about it.
+    """
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}; remove one, or {remedy}")
+        self.problem = problem
 
 
 @dataclass(frozen=True)
@@ -78,6 +96,14 @@ class Row(NamedTuple):
     notes: tuple[Note, ...] = ()
     facts: TableFacts | None = None
     """How the table of a series was read."""
+
+
+def notes_of(rows: Iterable[Row]) -> list[Note]:
+    """The notes of rows that count something or warn, each with the count of all."""
+    notes: dict[str, Note] = {}
+    for row in rows:
+        add_notes(notes, row.notes)
+    return [note for note in notes.values() if note.count or note.is_warning]
 
 
 @dataclass(frozen=True)

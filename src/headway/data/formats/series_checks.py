@@ -12,7 +12,7 @@ import numpy as np
 from ...config.messages import counted
 from ...errors import DataError
 from ..frequency import Frequency
-from .format import PLACES_SHOWN, WARNING, Note
+from .format import PLACES_SHOWN, Note
 from .series_table import SeriesTable
 
 FEWEST_TIMES = 10
@@ -66,8 +66,9 @@ def check_jump(table: SeriesTable, times: np.ndarray) -> Note | None:
         )
     if jump <= rest:
         return None
-    text = f"{WARNING}no row from {shown(before)} to {shown(after)}, which is longer than all"
-    return Note(f"{text} other times together", 0, (table.place(int(order[i + 1])),))
+    text = f"no row from {shown(before)} to {shown(after)}, which is longer than all other times"
+    place = table.place(int(order[i + 1]))
+    return Note(f"{text} together", places=(place,), is_doubtful=True)
 
 
 def shown(time: Any) -> str:
@@ -171,13 +172,11 @@ def incomplete_ends(
     for name, steps in found.items():
         if len(steps) == 1:
             size = counted(int(sizes[steps[0]]), "row")
-            text = f"{WARNING}the {name} step of {frequency} has {size}, fewer than those between"
-            notes.append(Note(text, 0, (table.place(int(rows[steps[0]])),)))
+            text = f"the {name} step of {frequency} has {size}, fewer than those between"
+            place = table.place(int(rows[steps[0]]))
+            notes.append(Note(text, places=(place,), is_doubtful=True))
         elif steps:
-            text = (
-                f"{WARNING}series whose {name} step of {frequency} has fewer rows than those "
-                "between"
-            )
+            text = f"series whose {name} step of {frequency} has fewer rows than those between"
             notes.append(noted(table, text, rows[steps]))
     return notes
 
@@ -226,9 +225,9 @@ def far_notes(table: SeriesTable, column: int, values: np.ndarray, rows: np.ndar
         asked = "is it right?"
         if _is_code(value):
             asked = "is it a code for a missing value? Then leave the cells empty"
-        text = f"{WARNING}values {value:.6g} in column {table.header[column]!r}, far from the "
+        text = f"values {value:.6g} in column {table.header[column]!r}, far from the others"
         own = rows[far[values[far] == value]]
-        notes.append(noted(table, f"{text}others; {asked}", own))
+        notes.append(noted(table, f"{text}; {asked}", own))
     return notes
 
 

@@ -21,7 +21,7 @@ from ..times import (
     parse_parts,
     parse_times,
 )
-from .format import Note, SeriesOptions
+from .format import Note, RepeatedTime, SeriesOptions, UnknownStep
 from .series_checks import check_jump, check_steps, incomplete_ends, noted, shown
 from .series_layout import SeriesLayout
 from .series_table import SeriesTable
@@ -185,7 +185,8 @@ class Gridding:
         parsed, self.date_order = choose_order(parsed, example, codes, frequency)
         self.notes += map(Note, parsed.notes)
         if self.date_order is not None and self.date_order.line:
-            self.notes.append(Note(self.date_order.line))
+            is_guess = self.date_order.is_guess
+            self.notes.append(Note(self.date_order.line, is_doubtful=is_guess))
         is_dated = parsed.times.dtype.kind == "M"
         if frequency is not None and frequency.unit == "step" and is_dated:
             raise ConfigError(
@@ -266,10 +267,10 @@ class Gridding:
     def _refuse_double(self, first: int, second: int, times: np.ndarray) -> None:
         is_one = self.layout.id is None
         hint = "; if a column names the series of a row, set id to it" if is_one else ""
-        raise DataError(
+        raise RepeatedTime(
             f"{self.table.place(second)}: the time {shown(times[second])} is also that of "
-            f"{self.table.place(first)}, with other values{_clock_change(times[second])}; remove "
-            f'one, or set repeated to "first", "last" or "mean"{hint}'
+            f"{self.table.place(first)}, with other values{_clock_change(times[second])}",
+            f'set repeated to "first", "last" or "mean"{hint}',
         )
 
     def _groups(
@@ -289,7 +290,7 @@ class Gridding:
         return np.cumsum(is_new) - 1
 
     def _refuse_single(self, order: np.ndarray) -> Frequency:
-        raise DataError(
+        raise UnknownStep(
             f"{self.table.place(order[0])}: one row does not show how far apart the times are; "
             'set frequency, such as frequency = "D"'
         )

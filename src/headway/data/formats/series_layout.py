@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from ...errors import ConfigError, DataError
 from ..times import PARTS, looks_dated
 from .columns import Columns, listed, pick
-from .format import WARNING, ColumnEntry, Note, SeriesOptions
+from .format import ColumnEntry, Note, SeriesOptions
 from .series_checks import chosen_columns
 from .series_table import MISSING, SeriesTable
 
@@ -160,7 +160,10 @@ def _positions(table: SeriesTable, role: str, entry: ColumnEntry) -> tuple[int, 
     header = table.header
     for name in entries:
         if isinstance(name, str) and header.count(name) > 1:
-            raise DataError(f"{table.where}: there are {header.count(name)} columns {name!r}")
+            raise DataError(
+                f"{table.where}: there are {header.count(name)} columns {name!r}; give each column "
+                "a name of its own"
+            )
     picked = (pick({role: name}, header, len(header), table.where) for name in entries)
     return tuple(position for [position] in picked)
 
@@ -245,8 +248,8 @@ def _with_values(table: SeriesTable, numeric: list[int], layout: SeriesLayout) -
     if len(empty) == len(numeric):
         return numeric
     for i in empty:
-        text = f"{WARNING}column {table.header[i]!r} has no values and is not read"
-        layout.notes.append(Note(text))
+        text = f"column {table.header[i]!r} has no values and is not read"
+        layout.notes.append(Note(text, is_doubtful=True))
     return [i for i in numeric if i not in empty]
 
 

@@ -167,7 +167,8 @@ class _RowMaker:
         future = np.arange(last + 1, len(has_value))
         if len(future):
             text = "rows after the last target, read as the future of the known columns"
-            self.notes.append(noted(self._table, text, self._rows(future)))
+            note = noted(self._table, text, self._rows(future))
+            self.notes.append(replace(note, is_expected=True))
         return int(self._step[last]) + 1
 
     def value(self, role: str, columns: tuple[int, ...], n_steps: int) -> Series | str:

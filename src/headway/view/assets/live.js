@@ -177,7 +177,7 @@ export function livePanel(host, app, answered) {
       const taken = `${Math.round(performance.now() - since)} ms`;
       const own = isSeries() ? "Drop a file of your own." : "Type your own.";
       say(isExample ? `An example. ${own} ${taken}` : taken);
-      if (raw.forecast ?? raw.series) series.answered(raw.forecast ?? raw.series);
+      if (raw.forecast ?? raw.series) series.answered(raw.forecast ?? raw.series, raw.warnings);
       answered(raw);
     } catch (error) {
       secretField.hidden = error.status !== 401;

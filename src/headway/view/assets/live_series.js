@@ -29,7 +29,8 @@ export function seriesFields(changed) {
     field,
     el("div", { class: "fields" }, el("label", { class: "file" }, "Choose a CSV file", picker), about),
   );
-  const node = el("div", { class: "series-fields" }, drop);
+  const warnings = el("div", { class: "warnings", role: "status" });
+  const node = el("div", { class: "series-fields" }, drop, warnings);
   /** The whole file; the field may show only its beginning. */
   let csv = "";
   let model = {};
@@ -53,6 +54,7 @@ export function seriesFields(changed) {
 
   function take(text, name, isKnown) {
     csv = text;
+    replace(warnings, []);
     field.value = text.length > SHOWN ? `${text.slice(0, SHOWN)}\n…` : text;
     const rows = text.split("\n").filter((line) => line.trim()).length - 1;
     replace(about, name ? `${name}, ${short(Math.max(0, rows))} rows` : "or drop one here, or paste its rows");
@@ -115,8 +117,12 @@ export function seriesFields(changed) {
       if (at) asked.at = Number(at);
       return asked;
     },
-    /** Offers the series and columns of an answer. */
-    answered({ names, series, column }) {
+    /**
+     * Offers the series and columns of an answer, and shows its warnings.
+     * @param {string[]} found what to know of the file
+     */
+    answered({ names, series, column }, found = []) {
+      replace(warnings, found.map((text) => el("p", {}, `Warning: ${text}`)));
       fill(lists.name, names.series.map((name) => [name, name]), series);
       fill(lists.column, names.columns.map((name) => [name, name]), column);
     },

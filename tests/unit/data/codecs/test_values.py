@@ -66,6 +66,17 @@ def test_complaints():
         assert len(codec.encode_batch([text])[0]) == 0
 
 
+def test_numbers_that_are_too_large_are_named_and_not_learned_from():
+    codec = ValueCodec.fit(["1", "1e300", "3", "-2e300"])
+    assert (codec.mean, codec.deviation) == (2.0, 1.0)
+    assert len(codec.encode_batch(["1e300"])[0]) == 0
+    assert codec.complaint(" 1e300 ") == (
+        "the value 1e300 is too large; numbers may be at most 1e+30: correct it, or use a larger "
+        "unit"
+    )
+    assert codec.complaint("-1e30") is None
+
+
 def test_values_that_are_all_the_same():
     with pytest.raises(DataError, match="all training examples have the value 3, and there is"):
         ValueCodec.fit(["3", "3.0"])

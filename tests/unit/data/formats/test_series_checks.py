@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from headway.data.formats import Note
+from headway.data.formats.format import add_notes
 from headway.data.formats.series_checks import far_values
 from headway.errors import ConfigError, DataError
 
@@ -21,11 +22,12 @@ def days(n, start=DAY, step=1):
 
 @pytest.fixture
 def notes(rows):
-    """The notes of all series of a table, as text."""
+    """The notes of all series of a table as text, warnings with a mark."""
 
     def run(text, **settings):
         found = rows("w.csv", text, TARGET, **settings)
-        return [str(note) for row in found for note in row.notes]
+        every = (note for row in found for note in row.notes)
+        return [f"{'warning: ' * note.is_warning}{note}" for note in every]
 
     return run
 
@@ -61,12 +63,13 @@ class TestJumps:
             "warning: no row from 2024-02-29 to 2025-04-05, which is longer than all other times "
             "together (w.csv:62)"
         )
-        assert "400 times without a row, after (w.csv:61, ...)" in found
+        assert "warning: 400 times without a row, after (w.csv:61, ...)" in found
 
     def test_sparse_series_and_few_rows_are_not_questioned(self, notes):
         lines = [f"a,{day},1" for day in days(300)]
         lines += [f"b,{day},1" for day in ("2024-01-01", "2024-01-02", "2024-10-01")]
-        assert not any("warning" in note for note in notes(table(lines, "unique_id,ds,y")))
+        found = notes(table(lines, "unique_id,ds,y"))
+        assert not any("longer than all" in note for note in found)
         notes(table(["2024-01-01,1", "2024-01-02,1", "2034-01-02,1"]))
 
     def test_numbers_of_steps(self, notes):
@@ -125,7 +128,7 @@ class TestJoinedRows:
             "warning: the last step of W has 1 row, fewer than those between (w.csv:30)"
         )
         whole = table(f"{day},1" for day in days(28))
-        assert not any("warning" in note for note in notes(whole, frequency="W"))
+        assert not any("fewer than" in note for note in notes(whole, frequency="W"))
 
     def test_of_several_series(self, notes):
         lines = [f"{name},{day},1" for name in "ab" for day in days(86, DAY + 15)]
@@ -195,15 +198,26 @@ class TestNotes:
             ("missing values in column 'a'", "1 missing value in column 'a'"),
             ("rows that share a step of W, averaged", "1 row that shares a step of W, averaged"),
             ("times without a row, after", "1 time without a row, after"),
-            ("warning: values 5 in column 'a'", "warning: 1 value 5 in column 'a'"),
+            ("values 5 in column 'a'", "1 value 5 in column 'a'"),
             ("series of the history that", "1 series of the history that"),
         ],
     )
     def test_one_is_singular(self, text, one):
         assert str(Note(text, 1)) == one
-        assert str(Note(text, 2)) == ("warning: " * text.startswith("w")) + "2 " + (
-            text.removeprefix("warning: ")
-        )
+        assert str(Note(text, 2)) == f"2 {text}"
 
     def test_facts_are_not_counted(self):
-        assert str(Note("warning: no row", 0, ("a:1",))) == "warning: no row (a:1)"
+        assert str(Note("no row", 0, ("a:1",))) == "no row (a:1)"
+
+    def test_what_is_a_warning(self):
+        assert Note("rows", 1).is_warning
+        assert not Note("rows", 1, is_expected=True).is_warning
+        assert not Note("frequency D").is_warning
+        assert Note("no row", is_doubtful=True).is_warning
+
+    def test_added_notes_keep_what_they_are(self):
+        total: dict[str, Note] = {}
+        add_notes(total, [Note("a", 1, is_expected=True), Note("b", is_doubtful=True)])
+        add_notes(total, [Note("a", 2, is_expected=True), Note("b", is_doubtful=True)])
+        assert total["a"] == Note("a", 3, is_expected=True)
+        assert total["b"] == Note("b", is_doubtful=True)

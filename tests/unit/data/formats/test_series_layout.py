@@ -144,7 +144,7 @@ def test_columns_of_dates_are_not_text(layout):
 def test_columns_without_values_are_no_targets(layout):
     _, _, roles, notes = layout("date,y,z\n2024-01-01,1,\n2024-01-02,,NA\n")
     assert roles == {"target": ["y"]}
-    assert notes == [Note("warning: column 'z' has no values and is not read")]
+    assert notes == [Note("column 'z' has no values and is not read", is_doubtful=True)]
     assert layout("date,y\n2024-01-01,\n")[2:] == ({"target": ["y"]}, [])
 
 

@@ -121,7 +121,8 @@ class TestCovariates:
         assert same(known.values[:, 0], [10, 20, 30, 40])
         places = ("w.csv:4", "w.csv:5")
         text = "rows after the last target, read as the future of the known columns"
-        assert row.notes[1:] == (Note(text, 2, places),)
+        assert row.notes[1:] == (Note(text, 2, places, is_expected=True),)
+        assert not row.notes[1].is_warning
 
     def test_a_series_without_any_target_keeps_its_length(self, one):
         row = one(wide(["2020-01-01,,1", "2020-01-02,,2"], "date,a,b"), ("target", "known"),
