@@ -324,7 +324,7 @@ def compare_backtest(setting: Setting, data: Path, rounds: int, folder: Path) ->
     forecaster: Any = headway.load(run)
     task, config = forecaster.task, forecaster.config
     corpora = as_corpora(config.data.test, "data.test")
-    rows = read_series(corpora[0], task.columns, Path(config.data.root)).rows
+    rows = read_series(corpora[0], task.codecs, Path(config.data.root)).rows
     windows, _ = task.windows(forecaster.in_memory(rows), [len(rows)], corpora)
     validator = ForecastValidator(task, windows, "mse")
     objective = task.objective(forecaster.model, 0.0).eval()

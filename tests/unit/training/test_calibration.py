@@ -49,7 +49,7 @@ def test_intervals_are_those_of_the_kept_weights(train):
     assert {"interval.0.8", "interval.0.9"} == set(fitted)
     for name, margins in fitted.items():
         torch.testing.assert_close(saved[name], margins, atol=1e-5, rtol=1e-4)
-    assert saved["ridge.weight"].shape == (24, 4)
+    assert saved["ridge.weight"].shape == (1, 24, 4)
 
 
 def test_counting_models_have_intervals_too(train):
