@@ -95,7 +95,7 @@ def test_in_requests(workdir):
     lists = [SeriesInput(times=MAY, values=wave(24).tolist())]
     for given, text in ((lists, None), (None, table(MAY))):
         model = api.load(workdir / "day")
-        [item] = SeriesRequests(model, Limits()).items(given, text, 4)
+        [item] = SeriesRequests(model, Limits()).items(given, text, 4).items
         assert model.forecast([item.row])[0].times[0] == "2024-05-04 00:00:00"
         with pytest.raises(InvalidRequest, match="the dates may begin with the day or the month"):
             SeriesRequests(api.load(workdir / "iso"), Limits()).items(given, text, 4)

@@ -1,4 +1,4 @@
-"""Warnings about forecasts: few values to read, levels without intervals, a longer horizon.
+"""Warnings about forecasts: no dates, few values, levels without intervals, a longer horizon.
 
 `inference.floor_scores` has those about scores.
 """
@@ -45,6 +45,20 @@ def warnings_of_forecast(
     ]
 
 
+def warnings_of_dates(rows: Sequence[SeriesRow], places: Sequence[str]) -> list[str]:
+    """A warning about series with numbered steps, for a model whose training data had dates."""
+    pairs = zip(rows, places, strict=True)
+    numbered = [place for row, place in pairs if row["target"].times.dtype.kind != "M"]
+    files = list(dict.fromkeys(place.rpartition(":")[0] or place for place in numbered))
+    if not files:
+        return []
+    named = ", ".join(files[:PLACES_SHOWN]) + (", ..." if len(files) > PLACES_SHOWN else "")
+    return [
+        f"{named} {'has' if len(files) == 1 else 'have'} no times, and the training data have "
+        "dates: the steps of the forecast are numbered; add times for dates"
+    ]
+
+
 def _short_histories(rows: Sequence[SeriesRow], places: Sequence[str], history: int) -> list[str]:
     """A warning about series with few of the steps that the model reads."""
     lengths = [len(row["target"]) for row in rows]
@@ -58,8 +72,8 @@ def _short_histories(rows: Sequence[SeriesRow], places: Sequence[str], history: 
         ]
     more = ", ..." if len(short) > PLACES_SHOWN else ""
     shown = ", ".join(places[i] for i in short[:PLACES_SHOWN])
+    have, their = ("has", "its") if len(short) == 1 else ("have", "their")
     return [
-        f"{len(short)} of {len(rows):,} series have less than half of the "
-        f"{history} steps that the model reads ({shown}{more}); their forecasts and intervals are "
-        "uncertain"
+        f"{len(short)} of {len(rows):,} series {have} less than half of the {history} steps that "
+        f"the model reads ({shown}{more}); {their} forecasts and intervals are uncertain"
     ]

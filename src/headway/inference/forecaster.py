@@ -51,7 +51,7 @@ from .floor_scores import (
     seasonal_naive,
     warnings_of_floors,
 )
-from .forecast_warnings import NO_INTERVALS, PLACES_SHOWN, warnings_of_forecast
+from .forecast_warnings import NO_INTERVALS, warnings_of_dates, warnings_of_forecast
 from .series_files import (
     SeriesFile,
     SeriesRow,
@@ -306,26 +306,16 @@ class Forecaster(TrainedModel):
         """What users should know of the forecasts of these series."""
         horizon, is_ensemble = horizon or self.task.config.horizon, bool(self.ensemble_members)
         return [
-            *self._missing_dates(rows, places),
+            *(warnings_of_dates(rows, places) if self._had_dates else []),
             *warnings_of_forecast(self.task, self.calibration, rows, places, horizon, is_ensemble),
         ]
 
-    def _missing_dates(self, rows: Sequence[SeriesRow], places: Sequence[str]) -> list[str]:
-        """A warning about series with numbered steps, if the training data had dates."""
+    @property
+    def _had_dates(self) -> bool:
+        """Whether the training data had dates."""
         corpus = corpus_like(self.config.data)
         is_inferred = corpus.frequency is None and self.task.inputs.facts.frequency[-4:] != "step"
-        if not (is_inferred or corpus.time is not None):
-            return []
-        pairs = zip(rows, places, strict=True)
-        numbered = [place for row, place in pairs if row["target"].times.dtype.kind != "M"]
-        files = list(dict.fromkeys(place.rpartition(":")[0] or place for place in numbered))
-        if not files:
-            return []
-        named = ", ".join(files[:PLACES_SHOWN]) + (", ..." if len(files) > PLACES_SHOWN else "")
-        return [
-            f"{named} {'has' if len(files) == 1 else 'have'} no times, and the training data have "
-            "dates: the steps of the forecast are numbered; add times for dates"
-        ]
+        return is_inferred or corpus.time is not None
 
     def check(
         self, rows: Sequence[Mapping[str, Series]], places: Sequence[str] | None, horizon: int

@@ -1,4 +1,4 @@
-"""The task `forecast`: what it fits, its windows, its loss, its validation; values by hand."""
+"""The task `forecast`: what it fits, its windows; values by hand."""
 
 import numpy as np
 import pytest

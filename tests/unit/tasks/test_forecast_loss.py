@@ -1,4 +1,4 @@
-"""The loss of forecasts and their validation over every window; values by hand."""
+"""The loss of forecasts and their validation; values by hand."""
 
 import numpy as np
 import pytest
