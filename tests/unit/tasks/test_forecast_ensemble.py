@@ -11,7 +11,7 @@ VALUES = wave(60)
 
 
 def problem(rows=None, **settings):
-    """Of a task of other rows or settings beside the usual one."""
+    """Why a task of other rows or settings cannot join the usual one."""
     usual = fitted([series(VALUES)], **USUAL)
     other = fitted(rows or [series(VALUES)], **(USUAL | settings))
     found = usual.ensemble_problem(other, RUNS)

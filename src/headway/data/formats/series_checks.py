@@ -27,7 +27,7 @@ FULL = 0.8
 FAR = 1e6
 """Deviations from the median at which a value is questioned."""
 FAR_CODE = 50
-"""The same for a value that looks like a code, such as -9999."""
+"""Deviations at which a value that looks like a code, such as -9999, is questioned."""
 NORMAL = 1.4826
 """Standard deviations of a normal distribution in its median absolute deviation."""
 SHOWN = 3

@@ -45,7 +45,7 @@ class RidgeConfig:
     """Penalty on squared weights, as a share of the mean squared input of all windows. 0 is the
     choice of generalised cross-validation."""
     by_column: bool = True
-    """Of several columns that are forecast apart, each may have a weight of its own. It is used if,
+    """A column that is forecast apart from others may have a weight of its own. It is used if,
     fitted to the earlier training windows, it has a lower error on the later ones."""
 
     def resolve(self, n_examples: int, vocabularies: VocabularySizes) -> "RidgeConfig":
